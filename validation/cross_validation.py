@@ -19,7 +19,8 @@ from sklearn.naive_bayes import GaussianNB
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import PriorWarning
 from bayesperf.data.axis_names import REPEAT
-from bayesperf.data.cross_validation import folds_of_all_repeats, held_out_predictions, mark_repeats
+from bayesperf.data.count_arrays import COUNTED_AGAIN, marked
+from bayesperf.data.cross_validation import folds_of_all_repeats, held_out_predictions
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.registry import single_valued
@@ -86,7 +87,7 @@ def _cross_validated(
     tests = [_table(y[test], predicted[: len(test)]) for (_, test), predicted in zip(splits[:-1], each, strict=False)]
     counts = xr.DataArray(np.reshape(tests, (repeats, folds, 2, 2)), dims=(REPEAT, "fold", "actual", "predicted"))
     counts = counts.assign_coords(actual=[0, 1], predicted=[0, 1])
-    return ConfusionMatrix(mark_repeats(counts, REPEAT)), (cells[:-1], cells[-1:])
+    return ConfusionMatrix(marked(counts, COUNTED_AGAIN, REPEAT)), (cells[:-1], cells[-1:])
 
 
 def _table(actual: Codes, predicted: Codes) -> Counts:

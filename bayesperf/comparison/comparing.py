@@ -36,10 +36,9 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.axis_names import REPEAT
+from bayesperf.data.count_arrays import CELL_DIMS, COUNTED_AGAIN, same_examples
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_validation import is_of_repeats
-from bayesperf.data.response_patterns import same_examples
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
@@ -347,7 +346,8 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
     """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
     counts = post.examples
     if counts is not None and same_examples(counts) == dim:
-        paired = "whole examples, compare(pool(cm).mean" if is_of_repeats(counts) else "the counts instead, compare(cm"
+        of_repeats = counts.attrs.get(COUNTED_AGAIN) == REPEAT
+        paired = "whole examples, compare(pool(cm).mean" if of_repeats else "the counts instead, compare(cm"
         warn(
             DependenceWarning,
             "BP102",

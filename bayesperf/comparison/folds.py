@@ -43,9 +43,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.words import plural
 from bayesperf.data.axis_names import LABEL
-from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.cross_validation import repeated_dim
-from bayesperf.data.response_patterns import same_examples
+from bayesperf.data.count_arrays import CELL_DIMS, repeated_dim, same_examples
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import StudentT
 from bayesperf.metrics.metric import Metric

@@ -18,8 +18,9 @@ from bayesperf.data.label_encoding import check_labels
 CELL_DIMS = ("actual", "predicted")
 # The only row of a table of outcomes, which have no actual class.
 ALL = "all"
-# The attribute of counts of two classes whose true negatives nobody counted: it names their class.
-UNCOUNTED = "uncounted_negatives"
+# What counts say of their examples, in attributes, which stay with them in xarray and in files: the dim of systems
+# tested on the same ones, the dim along which they are counted again, the class whose correct calls nobody counted.
+SAME_EXAMPLES, COUNTED_AGAIN, UNCOUNTED = "same_examples", "repeats", "uncounted_negatives"
 # Columns of a posterior summary, apart from the leading dims.
 SUMMARY_COLUMNS = (
     "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
@@ -92,6 +93,28 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
             raise InputError("counts", f"must have the labels of {cell_dims[0]} along {dim}, in the same order.")
     other_kind = {dim: labels for dim, own in along.items() if own.dtype != labels.dtype}
     return counts.assign_coords(other_kind) if other_kind else counts
+
+
+def marked(counts: xr.DataArray, mark: str, value: Hashable | None = None) -> xr.DataArray:
+    """Return counts with the value of a mark; without the mark if it is None."""
+    if counts.attrs.get(mark) == value:
+        return counts
+    others = {name: other for name, other in counts.attrs.items() if name != mark}
+    counts = counts.copy(deep=False)
+    counts.attrs = others | ({} if value is None else {mark: value})
+    return counts
+
+
+def same_examples(counts: xr.DataArray) -> Hashable | None:
+    """Return the dim of the systems tested on the same examples, if counts are marked with it."""
+    dim: Hashable = counts.attrs.get(SAME_EXAMPLES)
+    return dim if dim in counts.dims else None
+
+
+def repeated_dim(counts: xr.DataArray) -> Hashable | None:
+    """Return the dim along which examples are counted again, if counts are marked with it."""
+    dim: Hashable = counts.attrs.get(COUNTED_AGAIN)
+    return dim if dim in counts.dims and counts.sizes[dim] > 1 else None
 
 
 def has_uncounted_negatives(counts: xr.DataArray | None) -> bool:

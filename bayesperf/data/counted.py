@@ -14,9 +14,10 @@ from bayesperf.core import checks
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.data.clusters import Clusters
+from bayesperf.data.count_arrays import SAME_EXAMPLES, checked_counts, marked, same_examples
 from bayesperf.data.cross_validation import refuse_sum
 from bayesperf.data.label_encoding import HasPositive
-from bayesperf.data.response_patterns import ResponsePatterns, unmark_same_examples
+from bayesperf.data.response_patterns import ResponsePatterns
 
 # How a test set was sampled: a number of examples, or a number of each class.
 DESIGNS = ("joint", "by_actual")
@@ -93,7 +94,7 @@ class Counted(Saved, HasPositive):
     ) -> Self:
         """Return selected or summed counts; they share their examples if their patterns do."""
         if self.patterns is not None:
-            counts = unmark_same_examples(counts)
+            counts = marked(counts, SAME_EXAMPLES)
         return self.holding(counts, patterns, clusters)
 
     def holding(
@@ -101,6 +102,11 @@ class Counted(Saved, HasPositive):
     ) -> Self:
         """Return the object with other counts, and what is known about their examples."""
         return replace(self, counts=counts, patterns=patterns, clusters=clusters)  # type: ignore[type-var]
+
+    def _checked_counts(self) -> xr.DataArray:
+        """Return the counts after checks, marked with the dim of the patterns, or their own if these are unknown."""
+        counts = checked_counts(self.counts, self.cell_dims)
+        return marked(counts, SAME_EXAMPLES, same_examples(counts) if self.patterns is None else self.patterns.dim)
 
     def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
         dims = [dim] if isinstance(dim, str) else list(dim)

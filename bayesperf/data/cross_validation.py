@@ -19,10 +19,7 @@ from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import plural
 from bayesperf.data.axis_names import FOLD, REPEAT
-from bayesperf.data.count_arrays import CELL_DIMS
-
-# The attribute of counts that names the dim along which examples are counted again.
-_MARK = "repeats"
+from bayesperf.data.count_arrays import CELL_DIMS, repeated_dim
 
 
 class HeldOutPredictions(NamedTuple):
@@ -113,27 +110,6 @@ def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
 
 
 # ── Counts of examples that were judged several times ─────────────────────────────────────────────────────────────────
-
-
-def mark_repeats(counts: xr.DataArray, dim: str) -> xr.DataArray:
-    """Mark counts with the dim along which examples are counted again."""
-    return counts.assign_attrs({_MARK: dim})
-
-
-def unmark_repeats(counts: xr.DataArray) -> xr.DataArray:
-    """Return counts without the mark, for draws of whole examples, however often each was counted."""
-    return counts.drop_attrs().assign_attrs({name: value for name, value in counts.attrs.items() if name != _MARK})
-
-
-def repeated_dim(counts: xr.DataArray) -> Hashable | None:
-    """Return the dim along which examples are counted again, if counts are marked with it."""
-    dim: Hashable = counts.attrs.get(_MARK)
-    return dim if dim in counts.dims and counts.sizes[dim] > 1 else None
-
-
-def is_of_repeats(counts: xr.DataArray) -> bool:
-    """Whether counts come from repeated cross-validation, also if its folds were pooled."""
-    return bool(counts.attrs.get(_MARK) == REPEAT)
 
 
 def refuse_sum(counts: xr.DataArray, dims: Sequence[Hashable], name: str = "dim") -> None:

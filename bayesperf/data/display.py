@@ -12,9 +12,7 @@ import xarray as xr
 
 from bayesperf.core.words import plural, printable
 from bayesperf.data.axis_names import REPEAT
-from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives
-from bayesperf.data.cross_validation import repeated_dim
-from bayesperf.data.response_patterns import same_examples
+from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives, repeated_dim, same_examples
 
 _MOST_TABLES = 6
 

@@ -23,10 +23,13 @@ from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.clusters import Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import (
     CELL_DIMS,
+    COUNTED_AGAIN,
+    SAME_EXAMPLES,
     UNCOUNTED,
     checked_counts,
     has_uncounted_negatives,
     labelled_arrays,
+    marked,
     refuse_margins,
     refuse_uncounted_cells,
     table_to_counts,
@@ -40,14 +43,13 @@ from bayesperf.data.cross_tabulation import (
     encode_columns,
     encode_predictions,
 )
-from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats
+from bayesperf.data.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.data.display import matrix_html, matrix_text
 from bayesperf.data.frames import clusters_of_totals, column_names, count_rows, encode_totals, lazy_frame
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
 from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.response_patterns import (
     ResponsePatterns,
-    mark_same_examples,
     of_columns,
     of_examples,
     of_table,
@@ -104,7 +106,7 @@ class ConfusionMatrix(Counted):
 
     def __post_init__(self) -> None:
         refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
-        counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.patterns)
+        counts = self._checked_counts()
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
         if has_uncounted_negatives(counts) and counts.attrs[UNCOUNTED] == self.pos_label:
@@ -161,7 +163,7 @@ class ConfusionMatrix(Counted):
         rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
         counts = counts.assign_coords(actual=[0, 1], predicted=[0, 1])
-        return cls(counts.assign_attrs({UNCOUNTED: 0}) if tn is None else counts)
+        return cls(marked(counts, UNCOUNTED, 0 if tn is None else None))
 
     @classmethod
     @checked
@@ -355,7 +357,7 @@ class ConfusionMatrix(Counted):
                     "that is there (1, the positive class) or not (0).",
                 )
             counts = cross_tabulate(Indicators.of(y_true, y_pred, labels).columns({} if by is None else by))
-            return cls(counts.assign_attrs(same_examples=LABEL))
+            return cls(marked(counts, SAME_EXAMPLES, LABEL))
         if isinstance(y_pred, Mapping):
             if len(y_pred) < 2 or example is not None:
                 raise InputError(
@@ -572,7 +574,7 @@ class ConfusionMatrix(Counted):
         cm = cls.from_predictions(
             held.y_true, held.y_pred, labels=classes, pos_label=pos_label, by=held.by, cluster=cluster
         )
-        return cm if held.again is None else replace(cm, counts=mark_repeats(cm.counts, held.again))
+        return replace(cm, counts=marked(cm.counts, COUNTED_AGAIN, held.again))
 
     @classmethod
     @checked

@@ -21,7 +21,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import Clusters, check_within, cluster_column, clusters_of_rows
-from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check_size, checked_counts, labelled_arrays
+from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check_size, labelled_arrays
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
@@ -29,7 +29,7 @@ from bayesperf.data.frames import column_names, count_rows, lazy_frame, refuse_m
 from bayesperf.data.label_encoding import Column, check_labels, encode, encode_levels
 from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.response_patterns import ResponsePatterns, mark_same_examples, of_columns, of_examples
+from bayesperf.data.response_patterns import ResponsePatterns, of_columns, of_examples
 
 # Right or wrong, as grades.
 RIGHT = {0: 0, 1: 1}
@@ -78,7 +78,7 @@ class Outcomes(Counted):
 
     def __post_init__(self) -> None:
         refuse_unreadable({"counts": self.counts})
-        counts = mark_same_examples(checked_counts(self.counts, self.cell_dims), self.patterns)
+        counts = self._checked_counts()
         grades = counts["outcome"].values
         if grades.dtype.kind not in "ifb" or not (np.diff(grades.astype(float)) > 0).all():
             raise InputError("outcome", f"must hold grades as numbers, in increasing order; it is {grades.tolist()}.")

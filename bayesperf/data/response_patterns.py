@@ -6,7 +6,7 @@ K^(M + 1) possible patterns of M systems, only those that occurred are stored.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -27,8 +27,6 @@ from bayesperf.data.label_encoding import Column, HasPositive, encode_ids, posit
 
 # The dims of the table of two systems.
 TABLE_DIMS = ("actual", "predicted_a", "predicted_b")
-# The attribute of an array of counts that names the dim of systems tested on the same examples.
-_MARK = "same_examples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,32 +126,6 @@ def distinct_patterns(actual: Codes, predicted: Codes, classes: int) -> tuple[Co
     for column in predicted.T:
         code = pd.factorize(code * classes + column, sort=True)[0]
     return np.unique(code, return_index=True)[1], code
-
-
-# ── The mark that counts carry ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def mark_same_examples(counts: xr.DataArray, patterns: ResponsePatterns | None) -> xr.DataArray:
-    """Mark counts with the dim of the systems tested on the same examples: the patterns' dim, if they are known.
-
-    Counts with unknown patterns, such as counts read from a file, keep their mark as long as the dim exists.
-    """
-    dim = same_examples(counts) if patterns is None else patterns.dim
-    counts = unmark_same_examples(counts) if _MARK in counts.attrs else counts
-    return counts if dim is None else counts.assign_attrs({_MARK: dim})
-
-
-def unmark_same_examples(counts: xr.DataArray) -> xr.DataArray:
-    """Return counts without the mark."""
-    unmarked = counts.copy(deep=False)
-    unmarked.attrs.pop(_MARK, None)
-    return unmarked
-
-
-def same_examples(counts: xr.DataArray) -> Hashable | None:
-    """Return the dim of the systems tested on the same examples, if counts are marked with it."""
-    dim: Hashable = counts.attrs.get(_MARK)
-    return dim if dim in counts.dims else None
 
 
 # ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────

@@ -23,9 +23,9 @@ from bayesperf.core.arrays import NO_DIMS, Array, Codes
 from bayesperf.core.errors import InputError, PriorWarning
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
+from bayesperf.data.count_arrays import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.data.response_patterns import same_examples
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.slices_in_words import POINTED, odds_ratio
 from bayesperf.groups.slicing import slices

@@ -18,9 +18,9 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, PriorWarning, warn
 from bayesperf.core.words import plural, sentence
 from bayesperf.data.axis_names import FOLD, REPEAT
-from bayesperf.data.count_arrays import has_uncounted_negatives
+from bayesperf.data.count_arrays import COUNTED_AGAIN, has_uncounted_negatives, marked, repeated_dim
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum, repeated_dim, unmark_repeats
+from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
@@ -433,7 +433,7 @@ def _with_whole_examples(cm: Counted) -> Counted:
     if cm.clusters is None or repeated_dim(cm.counts) is None:
         return cm
     folds = [dim for dim in (REPEAT, FOLD) if dim in cm.dims]
-    return cm.holding(unmark_repeats(cm.counts), cm.patterns, cm.clusters).sum(folds)
+    return cm.holding(marked(cm.counts, COUNTED_AGAIN), cm.patterns, cm.clusters).sum(folds)
 
 
 def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:

@@ -14,7 +14,7 @@ from bayesperf import metrics
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import FOLD, LABEL
-from bayesperf.data.count_arrays import as_outcomes
+from bayesperf.data.count_arrays import SAME_EXAMPLES, as_outcomes, marked
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
@@ -289,7 +289,7 @@ def _label_by_label(counts: ConfusionMatrix) -> ConfusionMatrix:
         raise InputError(
             "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."
         )
-    return ConfusionMatrix(counts.counts.assign_attrs(same_examples=LABEL))
+    return ConfusionMatrix(marked(counts.counts, SAME_EXAMPLES, LABEL))
 
 
 def _sliced_counts(predictions: Predictions, counts: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:

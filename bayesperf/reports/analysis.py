@@ -14,11 +14,10 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.core.arrays import Array
 from bayesperf.data.axis_names import FOLD, LABEL
-from bayesperf.data.count_arrays import as_outcomes
+from bayesperf.data.count_arrays import as_outcomes, same_examples
 from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.data.response_patterns import same_examples
 from bayesperf.files.option_table import ROW, Settings
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.marginal import Marginal

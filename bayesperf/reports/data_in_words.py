@@ -11,9 +11,10 @@ import numpy as np
 
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.axis_names import FOLD, LABEL, MODEL
+from bayesperf.data.count_arrays import same_examples
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import positive_label
-from bayesperf.data.response_patterns import ResponsePatterns, same_examples
+from bayesperf.data.response_patterns import ResponsePatterns
 from bayesperf.files.option_table import FILE
 from bayesperf.reports.analysis import Analysis
 

@@ -20,9 +20,9 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import write_whole
 from bayesperf.core.words import enumerated
 from bayesperf.data.axis_names import FOLD, REPEAT
-from bayesperf.data.count_arrays import as_outcomes
+from bayesperf.data.count_arrays import as_outcomes, repeated_dim
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_validation import mean_of_repeats, repeated_dim
+from bayesperf.data.cross_validation import mean_of_repeats
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.option_table import Settings, no_page

@@ -12,8 +12,7 @@ import xarray as xr
 
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import plural
-from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.response_patterns import same_examples
+from bayesperf.data.count_arrays import CELL_DIMS, SAME_EXAMPLES, marked, same_examples
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -122,8 +121,7 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
     """
     if not set(CELL_DIMS) <= set(counts.dims):
         return
-    systems = same_examples(counts)
-    marked = counts.drop_attrs().assign_attrs({} if systems is None else {"same_examples": systems})
+    table = marked(counts.drop_attrs(), SAME_EXAMPLES, same_examples(counts))
     observed = tree.get("observed_data", xr.Dataset())
     dims = set(observed["counts"].dims) if "counts" in observed else set()
     if "cell" in dims:
@@ -131,7 +129,7 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
         observed = observed.drop_vars("counts").drop_dims("cell", errors="ignore")
     group = "observed_data" if "cell" in dims or dims == set(counts.dims) else "constant_data"
     of_group = {"observed_data": observed, "constant_data": tree.get("constant_data", xr.Dataset())}[group]
-    tables = {name: table for name, table in counts.attrs.items() if name == "samples"} | {"counts": marked}
+    tables = {name: table for name, table in counts.attrs.items() if name == "samples"} | {"counts": table}
     tree[group] = of_group.assign(tables)
 
 

@@ -17,7 +17,8 @@ from bayesperf import models
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.axis_names import FOLD, REPEAT
-from bayesperf.data.cross_validation import folds_of_all_repeats, repeated_dim
+from bayesperf.data.count_arrays import repeated_dim
+from bayesperf.data.cross_validation import folds_of_all_repeats
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.sampling.data_kinds import DATA_KINDS
 from bayesperf.sampling.model_options import Options, check_options, mapping
