@@ -317,14 +317,11 @@ class Comparison(Answer):
         figures = {"prob_greater": self._greater_of_pairs[0], **dict(zip(REGIONS, self._regions[0], strict=True))}
         table = _with_columns(table, "mean", dict(zip("ab", sides.T, strict=True)))
         table = _with_columns(table, "method", {name: np.ravel(values) for name, values in figures.items()})
-        summary = Summary(table)
         low, high = self.region
         width = f"{low:.3g} to {high:.3g}" if self.of_ratio else f"±{self.rope:g}"
         region = f" (region of practical equivalence {width})" if self.rope else ""
         estimand = f"{self.contrast.estimand}, {self.symbol}{region}"
-        basis = {"estimand": estimand, "prior": self.basis, **self._note}
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
-        return summary
+        return Summary.of(table, ci_prob, ci_kind, estimand=estimand, prior=self.basis, **self._note)
 
     def standings(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
         """Return a tidy table with one row per system of many (and leading coordinate), best expected rank first.
@@ -358,10 +355,8 @@ class Comparison(Answer):
         rows = rows[["metric", *map(str, each.dims), "observed", "mean", "ci_lower", "ci_upper"]]
         rows = rows.assign(**{name: of.transpose(*each.dims).values.ravel() for name, of in figures.items()})
         by = [*(str(dim) for dim in each.dims if dim != self.dim), "expected_rank"]
-        summary = Summary(rows.sort_values(by, kind="stable", ignore_index=True))
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": each.estimand, "prior": self.basis}
-        summary.attrs |= self._note
-        return summary
+        rows = rows.sort_values(by, kind="stable", ignore_index=True)
+        return Summary.of(rows, ci_prob, ci_kind, estimand=each.estimand, prior=self.basis, **self._note)
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return a few sentences: which system is better, whether that matters, and by how much.

@@ -63,10 +63,8 @@ class AnswersOverGroups(Answer):
             tables.append(table.astype({self.dim: object}))
         joined = pd.concat(tables, ignore_index=True)
         # Draws of one answer may be undefined where those of another are all defined.
-        summary = Summary(joined.fillna({"undefined": 0.0}) if "undefined" in joined else joined)
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "prior": answers["mean"].prior_text}
-        summary.attrs["estimand"] = self._estimand()
-        return summary
+        joined = joined.fillna({"undefined": 0.0}) if "undefined" in joined else joined
+        return Summary.of(joined, ci_prob, ci_kind, prior=answers["mean"].prior_text, estimand=self._estimand())
 
 
 def answers_in_words(

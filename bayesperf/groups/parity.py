@@ -170,10 +170,8 @@ class Parity(Answer):
             for criterion in CRITERIA
             for contrast in ("largest gap", "smallest ratio")
         ]
-        table = Summary(pd.DataFrame(rows))
         estimand = f"Largest gap and smallest ratio of the groups' rates, by {self.dim}"
-        table.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.prior_text}
-        return table
+        return Summary.of(pd.DataFrame(rows), ci_prob, ci_kind, estimand=estimand, prior=self.prior_text)
 
     def _row(self, criterion: str, contrast: str, ci_prob: float, ci_kind: Kind) -> dict[str, Any]:
         """Return the row of a criterion: the extreme, how probable what matters is, and the answer."""

@@ -273,9 +273,7 @@ class Slices(Answer):
         return self._summary(_rows(marginal.leading, figures), marginal.estimand, ci_prob, ci_kind)
 
     def _summary(self, rows: pd.DataFrame, estimand: str, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
-        summary = Summary(rows)
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.prior_text}
-        return summary
+        return Summary.of(rows, ci_prob, ci_kind, estimand=estimand, prior=self.prior_text)
 
     # ── Gaps ──
 

@@ -513,9 +513,8 @@ class Marginal(Answer):
         ci_prob, ci_kind
             The interval, as in `Posterior.summary`; the columns are the same, too.
         """
-        summary = Summary(summary_rows([self], ci_prob, ci_kind, [self.observed.values]))
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand}
-        return summary
+        rows = summary_rows([self], ci_prob, ci_kind, [self.observed.values])
+        return Summary.of(rows, ci_prob, ci_kind, estimand=self.estimand)
 
     def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None) -> Figure:
         """Plot the density with its interval shaded, or a forest plot of intervals if there are leading dims.

@@ -300,9 +300,7 @@ class Posterior(Answer, HasPositive):
         wanted = self._wanted(metrics)
         observed = [self._observed_values(metric) for metric in wanted]
         table = summary_rows(self.several(wanted), ci_prob, ci_kind, observed, mode)
-        summary = Summary(table)
-        summary.attrs = self.interval_attrs(ci_prob, ci_kind)
-        return summary
+        return Summary.of(table, **self.interval_attrs(ci_prob, ci_kind))
 
     def interval_attrs(self, ci_prob: float, ci_kind: Kind) -> dict[Any, Any]:
         """Return what describes the intervals of a table: their kind, the estimand, the prior and any note."""

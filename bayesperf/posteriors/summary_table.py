@@ -30,6 +30,14 @@ _FIGURES = ("mean", "sd", "median", "ci_lower", "ci_upper", "mcse", "mcse_interv
 class Summary(pd.DataFrame):
     """A tidy table of posterior summaries whose representation states the kind of interval."""
 
+    @classmethod
+    def of(cls, table: pd.DataFrame, ci_prob: float, ci_kind: str, **facts: Any) -> Summary:
+        """Return a table with what describes its intervals: their kind, the estimand, the prior and any note."""
+        summary = cls(table)
+        described: dict[Any, Any] = {"ci_prob": ci_prob, "ci_kind": ci_kind, **facts}
+        summary.attrs = described
+        return summary
+
     @property
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
@@ -48,9 +56,8 @@ def table_of_intervals(dataset: xr.Dataset) -> pd.DataFrame:
     interval = dataset["interval"].transpose(..., "ci_bound")
     ends = {"ci_lower": interval[..., 0], "ci_upper": interval[..., 1]}
     figures = dataset.drop_dims("ci_bound").assign({name: end.drop_vars("ci_bound") for name, end in ends.items()})
-    summary = Summary(figures.to_dataframe(list(dataset["mean"].dims)).reset_index())
-    summary.attrs = {name: dataset.attrs[name] for name in ("ci_prob", "ci_kind", "estimand", "prior")}
-    return summary
+    table = figures.to_dataframe(list(dataset["mean"].dims)).reset_index()
+    return Summary.of(table, **{name: dataset.attrs[name] for name in ("ci_prob", "ci_kind", "estimand", "prior")})
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:

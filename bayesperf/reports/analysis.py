@@ -325,8 +325,8 @@ class Analysis:
         """The pooled summary; with folds also each fold's summary, in a column ``fold``."""
         prob, marginals, (of_labels, _) = self.settings.ci_prob, self.marginals, _labels_and_scores(self.metric_names)
         observed = [marginal.observed.values for marginal in marginals.values()]
-        pooled = Summary(summary_rows(list(marginals.values()), prob, "hdi", observed))
-        pooled.attrs = self.pooled.interval_attrs(prob, "hdi") if of_labels else self._attrs_of_scores
+        facts = self.pooled.interval_attrs(prob, "hdi") if of_labels else self._attrs_of_scores
+        pooled = Summary.of(summary_rows(list(marginals.values()), prob, "hdi", observed), **facts)
         if self.folds is None or not of_labels:
             return pooled
         by_fold = self.folds.summary(of_labels, ci_prob=prob)

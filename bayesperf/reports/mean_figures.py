@@ -22,7 +22,7 @@ from bayesperf.files.option_table import ROW, Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.sentences import estimate_in_words
-from bayesperf.posteriors.summary_table import caption, summary_rows
+from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.blocks import Block, Note, Sentence, figures, rows_table
 from bayesperf.reports.comparison_tables import INDEPENDENT, PAIRING_ADVICE, MetricComparison, named_baseline
 from bayesperf.reports.drawing import names_of
@@ -46,28 +46,19 @@ class MeanFigures:
 
     def blocks(self, command: str) -> list[Block]:
         """Return what was read, and the answer of a command in words and in a table."""
-        summary = summary_rows([self.marginal], self.settings.ci_prob, "hdi", [self.marginal.observed.values])
+        summary = self.marginal.summary(self.settings.ci_prob)
         interval = short_interval_name(self.settings.ci_prob, "hdi")
         columns = [*names_of(self.marginal.dims), *figures(interval, observed="observed", mean="mean")]
         records = summary.to_dict("records")
         compared = self._compared(command)
         table = rows_table(self.marginal.quantity.words, columns, records, name=("summary",))
-        attrs = {
-            "estimand": f"{self.marginal.inference} of {self._what}",
-            "ci_prob": self.settings.ci_prob,
-            "ci_kind": "hdi",
-        }
         own: list[Block] = [] if command == "compare" else [self._estimate(), table]
         return [
             Note(self.read, "read"),
             *compared,
             *own,
-            Note(caption(attrs | ({} if self.settings.bounds else {"note": _NO_BOUNDS}))),
+            Note(caption(summary.attrs | ({} if self.settings.bounds else {"note": _NO_BOUNDS}))),
         ]
-
-    @property
-    def _what(self) -> str:
-        return f"the system's {self.marginal.quantity.words}"
 
     def _estimate(self) -> Sentence:
         return Sentence(sentence(estimate_in_words(self.marginal, self.settings.ci_prob, "hdi")), name=("in_words",))

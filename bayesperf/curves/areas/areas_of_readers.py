@@ -230,9 +230,8 @@ class ReaderAreas(Answer):
                 table.insert(2, "reader", "")
             table.insert(0, "answer", answer)
             tables.append(table.astype({"reader": object}))
-        summary = Summary(pd.concat(tables, ignore_index=True))
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": f"{_INFERENCE} of areas"}
-        return summary
+        joined = pd.concat(tables, ignore_index=True)
+        return Summary.of(joined, ci_prob, ci_kind, estimand=f"{_INFERENCE} of areas")
 
     def in_words(self, *, rope: float = 0.0, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences: the average reader, a new reader, these readers, and the modalities compared.

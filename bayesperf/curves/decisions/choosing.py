@@ -144,7 +144,7 @@ class ChosenThreshold(Answer):
         """
         shown = self._shown(metrics)
         table = self.posterior.summary(shown, ci_prob, ci_kind)
-        attrs = table.attrs
+        attrs: dict[Any, Any] = table.attrs
         table.insert(1, "apparent", [self._apparent_score(metric) for metric in shown])
         if self.abstention_rate is not None:
             rate = summary_rows([self.abstention_rate], ci_prob, ci_kind, [self.abstention_rate.observed.values])
@@ -152,9 +152,7 @@ class ChosenThreshold(Answer):
         if self.posterior.observed is None:
             table = table.drop(columns="observed")
         at = f"Threshold {self.high:.6g}" if self.best else f"Thresholds {self.low:.6g} and {self.high:.6g}"
-        summary = Summary(table)
-        summary.attrs = attrs | {"note": f"{at}, of {self.rule}; {self.judged}."}
-        return summary
+        return Summary.of(table, **attrs | {"note": f"{at}, of {self.rule}; {self.judged}."})
 
     @property
     def _apparent_rate(self) -> float:

@@ -205,21 +205,13 @@ class Calibration(Answer):
             tables.append(row.assign(**_calibrated(part, measure, prob)))
         first = next(i for i, table in enumerate(tables) if "mean" in table)
         table = pd.concat(tables, ignore_index=True)[list(tables[first].columns)]
-        summary = Summary(table)
-        summary.attrs = {
-            "ci_prob": prob,
-            "ci_kind": ci_kind,
-            "estimand": "Measures of calibration",
-            "prior": f"Dirichlet(1) weights of the examples and of an unseen one; {LINE_PRIORS}",
-            "note": " ".join(
-                [
-                    "calibrated_lower to calibrated_upper is the range of a perfectly calibrated system with these "
-                    "scores; tail, how often it is at least as far off.",
-                    *self._left_out(),
-                ]
-            ),
-        }
-        return summary
+        prior = f"Dirichlet(1) weights of the examples and of an unseen one; {LINE_PRIORS}"
+        columns = (
+            "calibrated_lower to calibrated_upper is the range of a perfectly calibrated system with these scores; "
+            "tail, how often it is at least as far off."
+        )
+        note = " ".join([columns, *self._left_out()])
+        return Summary.of(table, prob, ci_kind, estimand="Measures of calibration", prior=prior, note=note)
 
     def _left_out(self) -> list[str]:
         """Return sentences on the measures that are left out."""

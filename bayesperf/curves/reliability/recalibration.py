@@ -171,14 +171,9 @@ class Recalibration(Answer):
         )
         tables = [summary_rows([marginal], prob, ci_kind) for marginal in marginals]
         widest = max(tables, key=lambda table: table.shape[1])
-        summary = Summary(pd.concat(tables, ignore_index=True)[list(widest.columns)])
-        summary.attrs = {
-            "ci_prob": prob,
-            "ci_kind": ci_kind,
-            "estimand": _PARAMETERS if self.method == "logistic" else _ESTIMANDS["isotonic"],
-            "prior": self.prior,
-        }
-        return summary
+        table = pd.concat(tables, ignore_index=True)[list(widest.columns)]
+        estimand = _PARAMETERS if self.method == "logistic" else _ESTIMANDS["isotonic"]
+        return Summary.of(table, prob, ci_kind, estimand=estimand, prior=self.prior)
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on what the probabilities should be, and on how they differ between groups.

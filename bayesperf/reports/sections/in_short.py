@@ -91,7 +91,7 @@ def sentences(analysis: Analysis) -> list[str]:
     more = [
         *where_it_fails.sentences(analysis, best_only=True),
         *slices.sentences(analysis)[:1],
-        *_gravest_caution(analysis),
+        *trust.cautions(analysis)[:1],
     ]
     return [*_answer(analysis), *more[:_MOST_MORE]]
 
@@ -138,11 +138,6 @@ def _never_found(analysis: Analysis) -> list[str]:
     if not lost:
         return []
     return [f"Never found: {enumerated(lost, _MOST_NAMED)}."]
-
-
-def _gravest_caution(analysis: Analysis) -> list[str]:
-    """Return the gravest caution."""
-    return trust.cautions(analysis)[:1]
 
 
 # ── The figure ──
