@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import typer
 
 import bayesperf
 from bayesperf.cli.commands import app as command_line
@@ -106,7 +105,7 @@ def options_of(command):
     rows = [
         (", ".join(f"`{name}`" for name in parameter.opts), (parameter.help or "").replace("|", "\\|"))
         for parameter in command.params
-        if parameter.param_type_name == "option" and parameter.name != "help" and not parameter.hidden
+        if parameter.param_type_name == "option"
     ]
     table = "\n".join(f"| {names} | {meaning} |" for names, meaning in rows)
     return f":::{{dropdown}} Options of `{command.name}`\n\n| option | meaning |\n|---|---|\n{table}\n:::\n"
@@ -116,15 +115,12 @@ def commands_of_page(app, page, source):
     """Add to the page of the command line what its commands print, and the options of every command."""
     if page != "command_line":
         return
-    commands = {
-        name: command for name, command in typer.main.get_command(command_line).commands.items() if not command.hidden
-    }
     with tempfile.TemporaryDirectory() as folder:
         example_files(Path(folder))
         text = re.sub(r"```console\n\$ (.*)\n```\n", lambda block: run_commands(block, folder), source[0])
     start, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     written = {section.split("\n", 1)[0].strip("`"): f"## {section.rstrip()}\n" for section in sections}
-    for name, command in commands.items():
+    for name, command in command_line.commands.items():
         own = written.get(name) or f"## `{name}`\n\n{command.help}\n"
         written[name] = f"{own}\n{options_of(command)}"
     source[0] = "\n".join([start.rstrip() + "\n", *written.values()])

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections import defaultdict
-from functools import cache
 
 import pytest
 
@@ -71,20 +70,10 @@ def sampler(monkeypatch):
     return calls
 
 
-@pytest.fixture(scope="session")
-def get_command():
-    """Build the commands of an app once, not at every call."""
-    from typer.main import get_command
-
-    return cache(get_command)
-
-
 @pytest.fixture
-def shell(monkeypatch, capsys, tmp_path, get_command):
+def shell(monkeypatch, capsys, tmp_path):
     """Run the command line in this process, which is quicker than in one of its own, and return what it ended with."""
     from bayesperf.cli import commands
-
-    monkeypatch.setattr("typer.main.get_command", get_command)
 
     def run(*arguments, cwd=tmp_path, columns=100):
         monkeypatch.chdir(cwd)

@@ -10,7 +10,6 @@ from operator import attrgetter
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 import xarray as xr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -88,7 +87,7 @@ def test_the_table_of_data_names_functions_and_options_that_exist():
     assert len(functions) > 15
     for name in functions:
         assert callable(attrgetter(name)(bp)), name
-    commands = typer.main.get_command(command_line).commands
+    commands = command_line.commands
     shown = set(re.findall(r"`bayesperf (\w+)", page))
     assert shown <= commands.keys()
     options = {name for command in commands.values() for option in command.params for name in option.opts}

@@ -9,9 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bayesperf.cli.options_for_typer import Files, existing
+from bayesperf.cli.options import existing, takes_files
 from bayesperf.cli.planning import evidence_in_words, number_in_words
 from bayesperf.cli.running_commands import analysed, print_blocks_as, say_warnings
 from bayesperf.core.errors import InputError
@@ -30,7 +28,8 @@ _CODES = {"met": 0, "missed": 1, "open": 3}
 _VERSION, _NEW, _OLD = "version", "new", "old"
 
 
-def check(files: Files, settings: Settings) -> None:
+@takes_files(required=True)
+def check(files: list[Path], settings: Settings) -> int:
     """Say whether requirements are shown met (exit code 0), shown missed (1) or neither (3): a gate for a release.
 
     Several files are parts of one data set.
@@ -58,7 +57,7 @@ def check(files: Files, settings: Settings) -> None:
     else:
         rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state, pairs, compared)
     _print(verdicts, rule, analysis, settings.format)
-    raise typer.Exit(_CODES[overall(verdicts)])
+    return _CODES[overall(verdicts)]
 
 
 # ── What is asked ──

@@ -9,12 +9,11 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from bayesperf.cli.checking import check
-from bayesperf.cli.options_for_typer import Command, Files, existing, with_options
+from bayesperf.cli.options import command, existing, takes_files
 from bayesperf.cli.planning import plan
 from bayesperf.cli.ranking import rank
 from bayesperf.cli.running_commands import (
@@ -37,47 +36,24 @@ from bayesperf.files.option_table import Settings
 # May stand anywhere on the line: it is asked for when a command has failed.
 _DEBUG = "--debug"
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    # It has one of its own: Typer's loads what checks values, which takes as long as all else that help needs.
-    add_help_option=False,
-    help="Posterior distributions of the performance metrics of classifiers.",
-)
+
+class _InOrder(click.Group):
+    """Commands in the order in which a user meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return [*self.commands]
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        print(f"bayesperf {version('bayesperf')}")
-        raise typer.Exit
-
-
-def _say_help(context: typer.Context, wanted: bool) -> None:
-    if wanted:
-        print(context.get_help())
-        raise typer.Exit
+@click.group(cls=_InOrder)
+@click.version_option(package_name="bayesperf", message="bayesperf %(version)s", help="Print the version, and stop.")
+@click.option(_DEBUG, is_flag=True, expose_value=False, help="Print the traceback of a fault of bayesperf's own.")
+def app() -> None:
+    """Posterior distributions of the performance metrics of classifiers."""
 
 
-Help = Annotated[bool, typer.Option("--help", is_eager=True, callback=_say_help, help="Show this message and exit.")]
-Version = Annotated[
-    bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Print the version, and stop.")
-]
-
-Debug = Annotated[bool, typer.Option(_DEBUG, help="Print the traceback of a fault of bayesperf's own.")]
-File = Annotated[Path, typer.Argument(help="A file, or a folder of files, as for summary.")]
-Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
-
-
-@app.callback()
-def _options(shown: Version = False, debug: Debug = False, helped: Help = False) -> None:
-    pass
-
-
-def summary(files: Files, settings: Settings) -> None:
+@takes_files(required=True)
+def summary(files: list[Path], settings: Settings) -> None:
     """Print each metric's posterior mean and highest-density interval; for scores, areas under curves."""
     if settings.of_numbers:
         answer_of_numbers(files, settings, "summary")
@@ -91,7 +67,8 @@ def summary(files: Files, settings: Settings) -> None:
     answer(analysis, "summary", settings.json)
 
 
-def compare(files: Files, settings: Settings) -> None:
+@takes_files(required=True)
+def compare(files: list[Path], settings: Settings) -> None:
     """Print which system is better, and by how much, for each pair of the systems in --system."""
     if settings.of_numbers:
         answer_of_numbers(files, settings, "compare")
@@ -110,7 +87,8 @@ def compare(files: Files, settings: Settings) -> None:
     answer(analysis, "compare", settings.json)
 
 
-def report(files: Files, settings: Settings) -> None:
+@takes_files(required=True)
+def report(files: list[Path], settings: Settings) -> None:
     """Write an HTML page with densities, intervals, comparisons and folds; with -o NAME.md, Markdown."""
     output = settings.output or Path("report.html")
     refuse_input(output, files)
@@ -124,12 +102,12 @@ def report(files: Files, settings: Settings) -> None:
     print(as_json(shown, "report") if settings.json else f"The report is in {output}")
 
 
-@app.command("compile", cls=Command)
-def compile_(models: Models = None) -> None:
-    """Compile models once on this machine, so that their first fit takes seconds."""
+@click.argument("models", nargs=-1)
+def compile_(models: tuple[str, ...]) -> None:
+    """Compile models, or all of them, once on this machine, so that their first fit takes seconds."""
     from bayesperf.models import names
 
-    for model in models or ():
+    for model in models:
         if model not in names():
             raise InputError("models", f"there is no model {model}; they are {', '.join(names())}.")
     from bayesperf.sampling.nuts import announced
@@ -143,8 +121,12 @@ def compile_(models: Models = None) -> None:
     print(f"What was compiled is in {folder()}")
 
 
-def look(file: File, settings: Settings) -> None:
-    """Print what a file holds, what each column probably is, and what to type next. FILE alone does the same."""
+@click.argument("file", type=Path)
+def look(file: Path, settings: Settings) -> None:
+    """Print what a file holds, what each column probably is, and what to type next.
+
+    FILE, or a folder of files, alone does the same.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -212,17 +194,17 @@ def demo(settings: Settings) -> None:
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 
-for _command in (summary, compare, report, plan, check, rank, look, demo):
-    app.command(cls=Command)(with_options(_command))
+for _function in (summary, compare, report, plan, check, rank, look, demo):
+    app.add_command(command(_function))
+app.command("compile")(compile_)
 
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Return the arguments; a file alone, without a command, is looked at."""
-    commands = {str(info.name or info.callback.__name__) for info in app.registered_commands if info.callback}
     first = arguments[0] if arguments else ""
     # A misspelt command has no suffix; a misspelt file has.
     is_file = (
-        first not in commands and not first.startswith("-") and (os.path.exists(first) or bool(Path(first).suffix))
+        first not in app.commands and not first.startswith("-") and (os.path.exists(first) or bool(Path(first).suffix))
     )
     return ["look", *arguments] if is_file else arguments
 
@@ -252,7 +234,13 @@ def main() -> None:
     prepare_streams()
     try:
         with warnings_said():
-            app(_with_command([argument for argument in arguments if argument != _DEBUG]))
+            line = _with_command([argument for argument in arguments if argument != _DEBUG])
+            sys.exit(app.main(line, standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
     except MemoryError as error:
         say(f"memory is not enough. {error}")
         sys.exit(2)

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
-from bayesperf.cli.options_for_typer import existing
+from bayesperf.cli.options import takes_files
 from bayesperf.cli.running_commands import analysed, say_warnings
 from bayesperf.core.errors import InputError
 from bayesperf.files.option_table import Settings
@@ -27,11 +25,6 @@ if TYPE_CHECKING:
 
 # Numbers of examples in the table of assurances, as multiples of the answer.
 _MULTIPLES = (0.125, 0.25, 0.5, 1, 2, 4)
-
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(help="Files of predictions so far, as for summary.", callback=existing),
-]
 
 
 class Goal(NamedTuple):
@@ -53,10 +46,11 @@ class Planned(NamedTuple):
     settling: Plan | None
 
 
-def plan(settings: Settings, files: Files = None) -> None:
+@takes_files()
+def plan(files: list[Path], settings: Settings) -> None:
     """Print how many new examples will show that a requirement is met, or settle whether it is.
 
-    What is known so far are two counts, or the predictions of a file, of each system by itself. That no number of
+    What is known so far are two counts, or the predictions of FILES, of each system by itself. That no number of
     examples is enough is an answer, and ends with code 0 like any other.
     """
     from bayesperf.posteriors.requirement import Requirement

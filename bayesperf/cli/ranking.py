@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from bayesperf.cli.options_for_typer import Files
+from pathlib import Path
+
+from bayesperf.cli.options import takes_files
 from bayesperf.cli.running_commands import print_blocks_as, say_what_takes_long, shown_while
 from bayesperf.files.option_table import Settings
 
 
-def rank(files: Files, settings: Settings) -> None:
+@takes_files(required=True)
+def rank(files: list[Path], settings: Settings) -> None:
     """Print which system is best, from a file in which each row says which of two systems was preferred.
 
     Columns are recognised by their names: a, b and winner, model_a and model_b, home and away, and so on; also prompt

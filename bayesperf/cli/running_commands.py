@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesperf.cli.options_for_typer import refuse_together
+from bayesperf.cli.options import refuse_together
 from bayesperf.core.errors import InputError
 from bayesperf.files.option_table import OPTIONS, flags_of, no_page
 

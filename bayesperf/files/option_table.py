@@ -44,8 +44,6 @@ class Option(NamedTuple):
     has_entries: bool = False
     # Function of a value that returns what is wrong with it, or nothing.
     fault: Callable[[Any], str] | None = None
-    # The smallest value.
-    least: int | None = None
 
 
 def _option(default: Any, help_: str, commands: str, *flags: str, **more: Any) -> Any:
@@ -66,6 +64,7 @@ def _must_be(said: str, holds: Callable[[Any], bool]) -> Callable[[Any], str]:
 _PROBABILITY = _must_be("a number between 0 and 1, both excluded", lambda value: 0 < value < 1)
 _CONFIDENCE = _must_be("above 0.5 and below 1", lambda value: 0.5 < value < 1)
 _MARGIN = _must_be("in [0, 1)", lambda value: 0 <= value < 1)
+_POSITIVE = _must_be("at least 1", lambda value: value >= 1)
 _NOT_NEGATIVE = _must_be("at least 0", lambda value: 0 <= value < float("inf"))
 _DECIMAL = _must_be("'.' or ','", (".", ",").__contains__)
 _ERROR = _must_be("mae or rmse", ("mae", "rmse").__contains__)
@@ -230,7 +229,7 @@ class Settings:
         _READ,
     )
     top: int | None = _option(
-        None, "Show only this many systems, the best by the first metric.", _SHOW, least=1,
+        None, "Show only this many systems, the best by the first metric.", _SHOW, fault=_POSITIVE,
         against={"judges": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
     all: bool = _option(False, "Print all pairs, not only the best systems' or those of --baseline.", "compare")

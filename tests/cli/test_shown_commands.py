@@ -3,16 +3,16 @@
 import re
 import shlex
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 
 from bayesperf.cli.commands import app
 from tests.shared.sources import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = app.commands
 # They read no file, take minutes, sample, or draw a page of ours: each has tests of its own.
 APART = {"demo", "compile", "rank"}
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def words_of(line):
 
 def texts():
     yield from ((path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in PAGES)
-    yield from ((f"help of {name}", each.get_help(typer.Context(each))) for name, each in COMMANDS.items())
+    yield from ((f"help of {name}", each.get_help(click.Context(each))) for name, each in COMMANDS.items())
 
 
 # The same command on several pages is one.

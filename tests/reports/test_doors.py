@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-import typer
 
 from bayesperf.cli import commands as cli
 
@@ -43,7 +42,7 @@ def refused(done):
 # ── Options ──
 
 
-COMMANDS = typer.main.get_command(cli.app).commands
+COMMANDS = cli.app.commands
 SINGLE = [
     (name, option.opts[-1])
     for name, command in COMMANDS.items()

@@ -1,4 +1,4 @@
-"""The options of `bayesperf.files.option_table` as Typer takes them, and the files that are named."""
+"""The options of `bayesperf.files.option_table` as Click takes them, and the files that are named."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ import glob
 import inspect
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-import typer
-from typer.core import TyperCommand
+import click
 
 from bayesperf.core.errors import InputError
 from bayesperf.files.option_table import DEFAULTS, OPTIONS, Settings, flags_of, given_options
 
 
-def existing(named: list[Path] | None) -> list[Path]:
+def existing(named: Iterable[Path]) -> list[Path]:
     """Return the files of patterns; refuse one that is not there before anything is imported that takes long."""
-    files = [file for path in named or () for file in _expanded(path)]
+    files = [file for path in named for file in _expanded(path)]
     for file in files:
         try:
             file.stat()
@@ -44,20 +43,20 @@ def _expanded(path: Path) -> list[Path]:
     return found
 
 
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        help="CSV (separated by comma, semicolon or tab), JSON lines, or either packed by gzip, or Parquet, a row an "
-        "example; patterns, or folders of such files. Several become a dim 'file'.",
-        callback=existing,
-    ),
-]
+# A command with it takes files, as `files`.
+takes_files = partial(
+    click.argument, "files", nargs=-1, type=Path, callback=lambda _context, _argument, named: existing(named)
+)
+_FILES = """
+FILES are CSV (separated by comma, semicolon or tab), JSON lines, or either packed by gzip, or Parquet, a row an
+example; patterns, or folders of such files. Several become a dim 'file'.
+"""
 
 
-class Command(TyperCommand):
+class Command(click.Command):
     """A command whose options of one value are given once: of two the last would win, in silence."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments; refuse an option of one value that comes twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=[*args])
         for option, times in Counter(order).items():
@@ -66,32 +65,30 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for Typer: beside the function's own arguments it has the options of the table that name it.
+def command(function: Callable[..., Any]) -> Command:
+    """Return a function as a command: beside its own arguments it has the options of the table that name it.
 
-    The function takes them as `settings`.
+    The function takes them as `settings`. What it returns is the exit code.
     """
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    arguments = [each for each in own if each.name != "settings"]
     options = [name for name, row in OPTIONS.items() if function.__name__ in row.commands.split()]
 
     @wraps(function)
-    def run(**given: Any) -> None:
+    def run(**given: Any) -> Any:
         asked = {name: given.pop(name) for name in options}
-        function(**given, settings=_settings(asked))
+        return function(**given, settings=_settings(asked))
 
-    parameters = [*arguments, *map(_parameter, options)]
-    vars(run).update(__signature__=inspect.Signature(parameters), __annotations__={})
-    return run
+    files_in_words = _FILES * ("files" in inspect.signature(function).parameters)
+    said = f"{inspect.getdoc(function)}\n{files_in_words}"
+    return click.command(cls=Command, params=[_option(name) for name in options], help=said)(run)
 
 
-def _parameter(name: str) -> inspect.Parameter:
-    """Return an option as a parameter that Typer reads: of a tuple it is repeatable, and None if it is not given."""
-    row, kind, default = OPTIONS[name], _KINDS[name], DEFAULTS[name]
-    if default == ():
-        kind, default = list[str] | None, None
-    option = typer.Option(*flags_of(name), help=row.help, min=row.least)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+def _option(name: str) -> click.Option:
+    """Return an option of the table as Click takes it: of a tuple it is repeatable."""
+    default, (kind, *_) = DEFAULTS[name], (*get_args(_KINDS[name]), _KINDS[name])
+    return click.Option(
+        [*flags_of(name), name], type=kind, is_flag=kind is bool, multiple=default == (), default=default,
+        show_default=True, help=OPTIONS[name].help,
+    )  # fmt: skip
 
 
 _KINDS = get_type_hints(Settings)
@@ -113,11 +110,9 @@ def _settings(asked: Mapping[str, Any]) -> Settings:
 
 def _values(name: str, value: Any) -> Any:
     """Return a value as its field holds it; a field in quotes can hold commas."""
-    if DEFAULTS[name] != ():
-        return value
     if not OPTIONS[name].has_entries:
-        return tuple(value or ())
-    return tuple(entry.strip() for text in value or () for entry in next(csv.reader([text], skipinitialspace=True)))
+        return value
+    return tuple(entry.strip() for text in value for entry in next(csv.reader([text], skipinitialspace=True)))
 
 
 def refuse_together(settings: Settings) -> None:
