@@ -218,7 +218,7 @@ def _load_faster() -> None:
     """
     if "xarray" not in sys.modules:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-        gc.set_threshold(100_000)
+        gc.set_threshold(500_000)
         atexit.register(gc.freeze)
         sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
 
