@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from bayesperf.files.option_table import FILE, Settings
 from bayesperf.files.roles import asked_columns
@@ -27,6 +28,25 @@ class Opened(NamedTuple):
 
     connection: DuckDBPyConnection
     sources: list[DataFile]
+
+
+class _Late:
+    """A connection that is made when something is first asked of it."""
+
+    def __init__(self, connect: Callable[[], DuckDBPyConnection]) -> None:
+        self._connect = connect
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connect(), name)
+
+
+@contextmanager
+def connected_late() -> Iterator[DuckDBPyConnection]:
+    """Return a connection that takes its time only if it is needed: the columns of CSV files are known without."""
+    import duckdb
+
+    with ExitStack() as stack:
+        yield cast("DuckDBPyConnection", _Late(cache(lambda: stack.enter_context(duckdb.connect()))))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed, printable
 from bayesperf.files.kinds import KINDS, kind_of, usual_columns
+from bayesperf.files.opening import connected_late
 from bayesperf.files.sources import open_sources
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def read_kind(paths: Sequence[Path], kind: str | None, encoding: str | None) -> 
 
     Files that are not of the `kind` are refused. Without one, files of any kind are read, and others give None.
     """
-    import duckdb
-
-    with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder, duckdb.connect() as connection:
+    with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder, connected_late() as connection:
         sources = open_sources(connection, paths, Path(folder), {}, apart=False, encoding=encoding)
         names = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
         kind = kind_of(names) if kind is None else kind

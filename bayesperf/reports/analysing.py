@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesperf import metrics
+from bayesperf import groups, metrics
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import FOLD, LABEL
@@ -23,9 +23,6 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import of_examples
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.groups.averaging_labels import average_labels
-from bayesperf.groups.pooling import pool
-from bayesperf.groups.voted_answers import majority_vote
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -148,7 +145,7 @@ def _clustered_analysis(predictions: Predictions, settings: Settings) -> Analysi
     counts = clustered_counts(predictions, settings, named_labels(predictions.frame, settings))
     if settings.pos_label is not None:
         counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
-    return _weighted_analysis(pool(counts, method="bayesian_bootstrap", **settings.of_posterior).mean, settings)
+    return _weighted_analysis(groups.pool(counts, method="bayesian_bootstrap", **settings.of_posterior).mean, settings)
 
 
 def _weighted_analysis(pooled: Posterior, settings: Settings) -> Analysis:
@@ -173,7 +170,7 @@ def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis
     outcomes, by = frame[settings.actual], _columns(frame, settings.by)
     if settings.cluster is not None:
         clusters = _columns(frame, settings.clusters)
-        clustered = pool(make(outcomes, by=by, cluster=clusters), **settings.of_posterior).mean
+        clustered = groups.pool(make(outcomes, by=by, cluster=clusters), **settings.of_posterior).mean
         analysis = replace(_weighted_analysis(clustered, settings), voted=_voted(frame, settings, clustered.source))
     else:
         counts, paired = make(outcomes, by=by), None
@@ -239,7 +236,7 @@ def _voted(frame: pd.DataFrame, settings: Settings, source: Any) -> Marginal | N
             f"Judge equal answers alike, or remove --answer {settings.answer}.",
         )  # fmt: skip
     codes = np.where(passed, 0, 1 + pd.factorize(answers)[0])
-    return majority_vote(
+    return groups.majority_vote(
         codes, np.zeros_like(codes), source.fewest_attempts, cluster={source.dim: question},
         by={name: frame[name] for name in settings.by} or None, random_seed=settings.seed,
     )  # fmt: skip
@@ -326,8 +323,9 @@ def _averages(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) 
     actual, called = (wide[name] == pooled.pos_label for name in (settings.actual, settings.predicted))
     systems = pooled.counts[settings.system].values.tolist()
     predicted = {system: called[system].to_numpy(int) for system in systems}
+    truth = actual[systems[0]].to_numpy(int)
     found = [
-        average_labels(actual[systems[0]].to_numpy(int), predicted, metric, settings.prior, random_seed=settings.seed)
+        groups.average_labels(truth, predicted, metric, settings.prior, random_seed=settings.seed)
         for metric in asked
         if metric.average is None
     ]

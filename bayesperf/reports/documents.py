@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.answers import Answers
 from bayesperf.reports.blocks import Note, Sentence, Written, flat, words_of
 from bayesperf.reports.data_in_words import head, what_was_read
 from bayesperf.reports.glossary import terms_of
@@ -19,6 +18,8 @@ from bayesperf.reports.sections import COMPARISON, REPORT, SUMMARY, answered
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from bayesperf.reports.answers import Answers
 
 TITLE = "Classifier performance"
 
@@ -63,7 +64,7 @@ def _page(
 ) -> tuple[str, list[tuple[str, str]], list[Written]]:
     """Return the heading, the facts at the head and the sections of a page."""
     today = date.today()
-    if isinstance(shown, Answers):
+    if not isinstance(shown, Analysis):
         return title or shown.title, shown.head(sources, today), shown.sections
     sections = [Written(section.name, section.title, blocks) for section, blocks in answered(shown, REPORT)]
     return title or TITLE, head(shown, sources, today), _said_once(sections)
@@ -93,7 +94,7 @@ def print_answer(analysis: Analysis, command: str, console: Console, first: bool
 
 def as_json(shown: Analysis | Answers, command: str) -> str:
     """Return the figures of the sections that a command shows as JSON, with the settings and the counts."""
-    if isinstance(shown, Answers):
+    if not isinstance(shown, Analysis):
         facts = {"read": shown.read, "warnings": list(shown.warnings), "ci_prob": shown.ci_prob, "rope": shown.rope}
         return in_json(facts, [block for section in shown.sections for block in section.blocks])
     sections = answered(shown, command)

@@ -13,20 +13,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf import metrics
+from bayesperf import curves, metrics
 from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES, weighted_score
-from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
-from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve, epc
-from bayesperf.curves.reliability.frequencies import ProbabilityCounts
-from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
-from bayesperf.curves.reliability.measures import Calibration, calibration
-from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recall_curve, roc_curve
-from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.option_table import Settings
@@ -99,21 +90,21 @@ class ScoredSystem:
     counted: BinnedScores | None = None
 
     @cached_property
-    def roc(self) -> ThresholdCurve:
+    def roc(self) -> curves.ThresholdCurve:
         """The ROC curve."""
-        return roc_curve(*self._curve_data, **self._curve_options)
+        return curves.roc_curve(*self._curve_data, **self._curve_options)
 
     @cached_property
-    def precision_recall(self) -> ThresholdCurve:
+    def precision_recall(self) -> curves.ThresholdCurve:
         """The precision–recall curve."""
-        return precision_recall_curve(*self._curve_data, **self._curve_options)
+        return curves.precision_recall_curve(*self._curve_data, **self._curve_options)
 
     @cached_property
     def areas(self) -> dict[str, Marginal]:
         """The areas under both curves, by the names of `AREAS`."""
         with _few_positives_are_remarked_on():
             return {
-                "roc_auc": roc_auc(*self._curve_data, **self._curve_options),
+                "roc_auc": curves.roc_auc(*self._curve_data, **self._curve_options),
                 "average_precision": self.precision_recall.area,
             }
 
@@ -128,9 +119,9 @@ class ScoredSystem:
         return float(metric.function(**{argument: known[argument] for argument in metric.arguments}))
 
     @cached_property
-    def expected(self) -> ExpectedPerformanceCurve:
+    def expected(self) -> curves.ExpectedPerformanceCurve:
         """The half total error rate over α, at thresholds chosen on the development examples."""
-        return epc(dev=self.dev, test=self.test, prior=self.prior, **self._options)
+        return curves.epc(dev=self.dev, test=self.test, prior=self.prior, **self._options)
 
     @property
     def threshold(self) -> float:
@@ -142,6 +133,8 @@ class ScoredSystem:
     @cached_property
     def probabilities(self) -> BinnedScores | None:
         """The scores counted by probability, neighbours merged if many occur; None if they are not probabilities."""
+        from bayesperf.curves.reliability.frequencies import ProbabilityCounts
+
         values, edges = self.by_score.values, self.by_score.edges
         if values[0] < 0 or values[-1] > 1:
             return None
@@ -150,19 +143,19 @@ class ScoredSystem:
         return BinnedScores(counts.values, counts.positives, counts.negatives, None)
 
     @cached_property
-    def calibration(self) -> Calibration:
+    def calibration(self) -> curves.Calibration:
         """Measures of the calibration of the probabilities."""
-        return calibration(self.probabilities, random_seed=self.random_seed, progressbar=False)
+        return curves.calibration(self.probabilities, random_seed=self.random_seed, progressbar=False)
 
     @cached_property
-    def reliability(self) -> ReliabilityCurve:
+    def reliability(self) -> curves.ReliabilityCurve:
         """The isotonic reliability curve of the probabilities."""
-        return reliability_curve(self.probabilities)
+        return curves.reliability_curve(self.probabilities)
 
     @cached_property
-    def decisions(self) -> DecisionCurve:
+    def decisions(self) -> curves.DecisionCurve:
         """The decision curve of the probabilities."""
-        return decision_curve(self.probabilities, random_seed=self.random_seed)
+        return curves.decision_curve(self.probabilities, random_seed=self.random_seed)
 
     def calibration_in_words(self, ci_prob: float) -> str:
         """Return sentences on the calibration, and why there is no slope or no log loss."""
@@ -284,7 +277,7 @@ class ScoredSystems:
             return {}
         return {
             place: compare(
-                roc_auc(
+                curves.roc_auc(
                     systems[0].test.y_true,
                     {system.names[0]: system.test.y_score for system in systems},
                     pos_label=systems[0].pos_label,
@@ -313,6 +306,8 @@ class ScoredSystems:
         Its draws are joint: systems tested on the same examples share their weights, other systems have weights of
         their own.
         """
+        from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
+
         if name not in self.metric_names:
             raise InputError(f"--metric {name}", "it is of probabilities.", self.no_probabilities)
         places = {str(dim): leading[dim].values for dim in leading.dims}
@@ -349,9 +344,9 @@ class ScoredSystems:
             with _few_positives_are_remarked_on():
                 by_name = {str(place): score for place, score in enumerate(scores.values())}
                 joint = (
-                    roc_auc(y_true, by_name, **options)
+                    curves.roc_auc(y_true, by_name, **options)
                     if name == "roc_auc"
-                    else weighted_score(name, y_true, by_name, progressbar=False, **options)
+                    else curves.weighted_score(name, y_true, by_name, progressbar=False, **options)
                 )
             found |= {names: joint.isel(model=place) for place, names in enumerate(scores)}
         return found
@@ -404,7 +399,7 @@ class ScoredSystems:
         return rows
 
     @cached_property
-    def compared_curves(self) -> dict[str, ExpectedPerformanceCurve]:
+    def compared_curves(self) -> dict[str, curves.ExpectedPerformanceCurve]:
         """The expected performance curve of both systems together at each place with just two."""
         if self.split is None:
             return {}
@@ -480,6 +475,8 @@ ABOUT_EXPECTED = (
 
 def about_areas(scores: ScoredSystems) -> str:
     """Return how areas were computed, and whether positives are few."""
+    from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES
+
     error = max(row["mcse"] for row in scores.area_rows)
     text = "Areas are estimated by the Bayesian bootstrap"
     text += f"; the Monte Carlo error of their means is at most {error:.1g}." if error > _NEGLIGIBLE else "."

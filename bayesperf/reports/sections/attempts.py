@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.words import enumerated, plural, printable
-from bayesperf.groups.attempts import Rule
-from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.plan.reruns import attempts, questions_to_settle
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Sentence
 from bayesperf.reports.comparison_tables import MOST_IN_PAIRS
 from bayesperf.reports.sections import COMPARISON, REPORT, SUMMARY, Section
 from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, about_so_many
+
+if TYPE_CHECKING:
+    from bayesperf.groups.cluster_weights import ClusterWeights
 
 NAME = ("attempts_in_words",)
 
@@ -32,6 +34,8 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def _of_k(analysis: Analysis, source: ClusterWeights, k: int) -> Iterator[str]:
     """Yield what is asked; how probably one of k attempts passes, all, or most; and which system is better in that."""
+    from bayesperf.groups.attempts import Rule
+
     settings = analysis.settings
     yield (
         f"Pass@{k} says how often at least one of {k} attempts at a new {source.dim} passes, and pass^{k} how often "

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from bayesperf import curves
 from bayesperf.core.words import percentage, short_interval_name
-from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
@@ -75,7 +75,7 @@ def _curves(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[s
     return [("", drawn)]
 
 
-def _differs(both: ExpectedPerformanceCurve, ci_prob: float) -> str:
+def _differs(both: curves.ExpectedPerformanceCurve, ci_prob: float) -> str:
     """Return a sentence that says where two systems differ."""
     a, b = both.names
     what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} excludes 0"

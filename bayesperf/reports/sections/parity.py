@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bayesperf import groups
 from bayesperf.core.words import short_interval_name
-from bayesperf.groups.parity import Parity, parity
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Sentence, figures, rows_table
 from bayesperf.reports.sections import REPORT, Section
@@ -16,11 +16,11 @@ def blocks(analysis: Analysis) -> list[Block]:
         return []
     found, ci_prob = sliced.found, analysis.settings.ci_prob
     by_each = [found.cm.sum([other for other in found.dims if other != dim]) for dim in found.dims]
-    each = [parity(cm, random_seed=analysis.settings.seed) for cm in by_each]
+    each = [groups.parity(cm, random_seed=analysis.settings.seed) for cm in by_each]
     return [block for of_dim in each for block in _of_dim(of_dim, ci_prob)]
 
 
-def _of_dim(of_dim: Parity, ci_prob: float) -> list[Block]:
+def _of_dim(of_dim: groups.Parity, ci_prob: float) -> list[Block]:
     columns = [
         Column("criterion", ("criterion",)),
         Column("contrast", ("contrast",)),

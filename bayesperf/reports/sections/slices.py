@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from bayesperf import metrics
+from bayesperf import groups, metrics
 from bayesperf.core.words import chance, enumerated, estimate, printable, sentence, short_interval_name
 from bayesperf.data.axis_names import are_times
-from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.groups.slices_in_words import rows_of_slices
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Rows, Sentence, Table, figures, rows_table
@@ -60,7 +59,7 @@ def _about(analysis: Analysis) -> str:
     )
 
 
-def _over_time(found: Slices, metric: str, ci_prob: float) -> list[str]:
+def _over_time(found: groups.Slices, metric: str, ci_prob: float) -> list[str]:
     """Return a sentence on the first and the last level of each dim whose levels are times."""
     said, title = [], found[metric].quantity.title
     for dim in found.dims:
@@ -79,7 +78,7 @@ def _over_time(found: Slices, metric: str, ci_prob: float) -> list[str]:
     return said
 
 
-def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
+def _of_metric(found: groups.Slices, metric: str, ci_prob: float) -> list[Block]:
     """Return a metric's sentences, and rows that are all drawn on one scale."""
     records: list[dict[str, Any]] = []
     for block in rows_of_slices(found, metric, _WORST, ci_prob, "hdi"):
@@ -106,7 +105,7 @@ def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
 _READING = "Dot: estimated mean; line: its interval; ring: observed."
 
 
-def _for_programs(found: Slices, names: list[str], ci_prob: float) -> list[Table]:
+def _for_programs(found: groups.Slices, names: list[str], ci_prob: float) -> list[Table]:
     """Return all slices, the gaps of all pairs of levels, and how much the levels of each dim differ, as records."""
     tables: dict[tuple[str, ...], pd.DataFrame] = {("which_dim", "rows"): found.which_dim(ci_prob)}
     for metric in names:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from bayesperf import curves
 from bayesperf.core.words import percentage
-from bayesperf.curves.decisions.benefit_curve import DecisionCurve, ranges_in_words
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Sentence, rows_table
@@ -41,8 +41,10 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [*said, *shared_figures(analysis, _net_benefit, reading), records]
 
 
-def _in_words(curve: DecisionCurve, prob: float) -> str:
+def _in_words(curve: curves.DecisionCurve, prob: float) -> str:
     """Return at which thresholds it is useful to act on the probabilities."""
+    from bayesperf.curves.decisions.benefit_curve import ranges_in_words
+
     if curve.useful_ranges(prob).empty:
         return (
             "At no threshold does acting on these probabilities do more good than treating everybody or nobody, with a "
