@@ -84,19 +84,7 @@ def count(name: str, value: Any, least: int = 1) -> int:
 
 
 def draws_in_memory(draws: int, numbers: int, what: str, instead: str) -> None:
-    """Refuse draws that memory would not hold.
-
-    Parameters
-    ----------
-    draws : int
-        Number of draws.
-    numbers : int
-        How many numbers are held for each draw.
-    what : str
-        What is drawn, in words.
-    instead : str
-        What to do if even few draws would not fit.
-    """
+    """Refuse draws of so many numbers each that memory would not hold them; `instead` is for where few do not fit."""
     most = _MOST_NUMBERS // numbers
     if draws > most:
         raise InputError(

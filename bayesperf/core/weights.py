@@ -141,10 +141,7 @@ def unit_size(cluster: Codes | None) -> float:
 def alike(codes: Codes) -> tuple[Codes, Counts]:
     """Return an example of each kind that some system distinguishes, and the number of examples of that kind.
 
-    Parameters
-    ----------
-    codes : ndarray (S, n)
-        The position that each system gives each example.
+    `codes` (S, n) are the positions that each system gives each example.
     """
     kind, least = np.zeros(codes.shape[1], np.intp), codes.min()
     for of_system in codes:

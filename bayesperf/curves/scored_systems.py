@@ -122,14 +122,7 @@ class SystemScores(Held):
 def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> dict[Any, SystemScores]:
     """Return the checked scores of each system by its name, `NAMELESS` for a system without one.
 
-    Parameters
-    ----------
-    y_true : array-like (n,) or BinnedScores
-        Labels of two classes; or binned scores of one system, without clusters.
-    y_score : array-like (n,), or mapping or data frame of them
-        Scores.
-    pos_label, cluster
-        As in `bayesperf.roc_auc`.
+    `y_true` may also be binned scores of one system, without clusters.
     """
     if isinstance(y_true, BinnedScores) or y_score is None:
         binned = SystemScores(scores_of(y_true, y_score, pos_label))

@@ -175,18 +175,9 @@ class ClassProbabilities(NamedTuple):
 
     @classmethod
     def of(cls, y_true: Any, y_prob: Any, labels: Sequence[Any] | None, name: str = "y_prob") -> Self:
-        """Return checked labels and probabilities.
+        """Return checked labels (n,), and probabilities (n, K), a data frame or a mapping of classes to columns.
 
-        Parameters
-        ----------
-        y_true : array-like (n,)
-            Labels.
-        y_prob : array-like (n, K), data frame, or mapping of classes to columns
-            Probabilities.
-        labels : sequence (K,), optional
-            The classes in the order of the columns; by default the keys of a frame or mapping, else sorted.
-        name : str
-            Name of the probabilities in errors.
+        `labels` are the classes in the order of the columns; by default the keys of a frame or mapping, else sorted.
         """
         if isinstance(y_prob, Mapping | pd.DataFrame):
             labels = list(y_prob.keys()) if labels is None else labels

@@ -228,14 +228,7 @@ def beta_of_interval(name: str, lower: float, upper: float, prob: float) -> tupl
     """Return a and b of the Beta with half of 1 − prob below an interval, and half above it.
 
     There is exactly one: each a has one b that puts the right mass below `lower`, and as a grows, less mass lies above
-    `upper`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the quantity with this interval, for errors.
-    lower, upper, prob : float
-        Ends and probability, between 0 and 1.
+    `upper`. `name` is that of the quantity with this interval, for errors.
     """
     from scipy.optimize import brentq
 

@@ -83,8 +83,7 @@ def means_of_ratios(counts: xr.DataArray, part: str) -> xr.Dataset:
     study the density of x is positive at 0 if no study has such calls.
     """
     dim = str(counts.dims[0])
-    positive = counts["actual"].values.tolist().index(counts.attrs["pos_label"])
-    negative = 1 - positive
+    positive, negative = study_integrals.rows_of_rates(counts)
     cells = {"fn": (positive, negative), "fp": (negative, positive), "tn": (negative, negative)}
     seen = {name: counts.isel(actual=a, predicted=p, drop=True) for name, (a, p) in cells.items()}
     bounding = int(((seen["fp"] > 0) & (seen["tn"] > 0)).sum())
@@ -460,8 +459,7 @@ def analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
     leading = counts.isel({dim: 0, "actual": 0, "predicted": 0}, drop=True)
     (rng,) = streams(seed, "meta_analysis", leading, [counts.values])
     drawn = xr.Dataset(study_integrals.draws(counts, {}, [rng], (1, number), dim=dim))
-    labels = counts["actual"].values.tolist()
-    positive = labels.index(counts.attrs["pos_label"])
+    labels, (positive, _) = counts["actual"].values.tolist(), study_integrals.rows_of_rates(counts)
     new = drawn["location"].copy(data=rng.standard_normal(drawn["location"].shape))
     cells = cells_over_groups(drawn, labels, positive, new)
     facts = {

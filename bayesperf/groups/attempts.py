@@ -152,14 +152,9 @@ def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
 def as_parts_of_examples(clusters: Clusters, cells: tuple[int, int], right: tuple[int, int], rule: Rule) -> Clusters:
     """Return clusters of one example each, which is a true positive in part and for the rest a false negative.
 
-    Parameters
-    ----------
-    clusters : Clusters
-        Of attempts, of one system after the other.
-    cells, right : tuple of two int
-        The shape of a system's cells; the row of the attempts, and the place in it of those that pass.
-    rule : Rule
-        The true positive's part is the unbiased estimate of what k attempts count for.
+    The clusters are of attempts, of one system after the other. `cells` is the shape of a system's cells, and `right`
+    the row of the attempts and the place in it of those that pass. The true positive's part is the unbiased estimate of
+    what k attempts count for by the rule.
     """
     rows, classes = cells
     row, place = right

@@ -277,16 +277,9 @@ def share_of_questions(
 ) -> Marginal:
     """Return the mean of the scores of questions, as a new one has it, joint for the systems that were asked them.
 
-    Parameters
-    ----------
-    questions : Clusters
-        With parts of an example that are right and wrong; see `attempts.in_parts`.
-    alpha : array (S, 2, 2)
-        Pseudo-questions, in the second row: failed and solved.
-    leading : DataArray
-        The systems.
-    own : sequence of Generator
-        Sources of the pseudo-questions of each: systems that solve the same of these questions may differ on others.
+    The `questions` have parts of an example that are right and wrong (`attempts.in_parts`). `alpha` (S, 2, 2) are
+    pseudo-questions, in the second row: failed and solved. `own` are their sources for each system: systems that solve
+    the same of these questions may differ on others.
     """
     of_questions = cluster_cells(questions, alpha, draws, random_seed, own)[:, :, 1]
     values = of_questions[..., 1] / of_questions.sum(-1)
@@ -398,19 +391,9 @@ def cluster_cells(
 
     The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (`cluster_weights`)
     and ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
-    weights; if they have their own examples there, a cluster's size is their total.
-
-    Parameters
-    ----------
-    clusters : Clusters
-        The counts of all systems, one after the other.
-    alpha : array (M, K, K)
-        Pseudo-examples.
-    draws, seed : int
-        Number and seed of the draws.
-    of_prior : sequence of Generator, optional
-        Sources of the pseudo-examples of each system. By default systems with the same counts in every cluster have the
-        same, so that they never differ.
+    weights; if they have their own examples there, a cluster's size is their total. `of_prior` are sources of the
+    pseudo-examples of each system; by default systems with the same counts in every cluster have the same, so that they
+    never differ.
     """
     systems, size = len(alpha), alpha[0].size
     what = f"the {alpha.size:,} cells of {systems:,} systems" if systems > 1 else f"{size:,} cells"

@@ -111,11 +111,15 @@ def draws(
 
 def rates_of_studies(counts: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Return the successes and the trials of recall and specificity, along a last dim ``rate``."""
-    labels = counts["actual"].values.tolist()
-    positive = labels.index(counts.attrs["pos_label"])
-    rows = xr.DataArray([positive, 1 - positive], {"rate": RATES}, ["rate"])
+    rows = xr.DataArray(rows_of_rates(counts), {"rate": RATES}, ["rate"])
     totals = counts.sum("predicted").isel(actual=rows)
     return counts.isel(actual=rows, predicted=rows), totals
+
+
+def rows_of_rates(counts: xr.DataArray) -> list[int]:
+    """Return the positions of the positive and of the negative class: their examples are the trials of the rates."""
+    positive = counts["actual"].values.tolist().index(counts.attrs["pos_label"])
+    return [positive, 1 - positive]
 
 
 def _system(

@@ -162,14 +162,7 @@ def _runs(places: Codes) -> list[tuple[int, int, int]]:
 def right_majority(right: int, others: tuple[int, ...], k: int) -> float:
     """Return the share of choices of k attempts in which the right answer has the most votes, ties in part.
 
-    Parameters
-    ----------
-    right : int
-        How many attempts gave the right answer.
-    others : tuple of int
-        How many gave each of the wrong answers.
-    k : int
-        How many attempts are chosen.
+    `right` attempts gave the right answer, and `others` each of the wrong ones.
     """
     total = right + sum(others)
     # Numbers of ways would overflow. Given their sum, binomial numbers of votes are those of a choice of k.

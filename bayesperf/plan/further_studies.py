@@ -15,6 +15,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.groups.accuracy_over_studies import METRICS, MetaAnalysis, analysed
+from bayesperf.groups.study_integrals import rows_of_rates
 
 RATES = METRICS[:2]
 
@@ -99,9 +100,7 @@ def _with_more(studies: MetaAnalysis, number: int, rng: np.random.Generator) -> 
         for name in ("location", "spread", "correlation")
     )
     z = rng.standard_normal((number, 2)) @ np.linalg.cholesky([[1, correlation], [correlation, 1]]).T
-    labels = counts["actual"].values.tolist()
-    positive = labels.index(counts.attrs["pos_label"])
-    rows = [positive, 1 - positive]
+    labels, rows = counts["actual"].values.tolist(), rows_of_rates(counts)
     sizes = counts.values.sum(-1)[rng.integers(len(counts), size=number)]
     right = rng.binomial(sizes[:, rows], expit(location + spread * z))
     added = np.zeros((number, 2, 2), int)

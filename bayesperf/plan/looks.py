@@ -55,18 +55,13 @@ class LooksCost(NamedTuple):
 class Looks(OneCount):
     """The claim that S > x, for a proportion S ~ Beta(a, b), and how looks at more and more trials may show it.
 
-    Attributes
-    ----------
-    a, b, x, confidence : float
-        As in `OneCount`, with the confidence of the confidence sequence. It shows S > x once its lower limit is x or
-        more, and S < x once its upper limit is at most x; then looking ends.
-    every : int
-        New trials between two looks.
-    successes, trials : int
-        Successes and trials so far, at the first look.
+    A confidence sequence of the given confidence shows S > x once its lower limit is x or more, and S < x once its
+    upper limit is at most x; then looking ends.
     """
 
+    # New trials between two looks.
     every: int
+    # Those so far, at the first look.
     successes: int = 0
     trials: int = 0
 

@@ -262,17 +262,9 @@ def prob_settled(away: float, variance: float, left: Array, confidence: float) -
 def questions_to_settle(mean: float, sd: float, questions: int, confidence: float, assurance: float) -> float:
     """Return how many more questions would show which of two systems is better, with a probability.
 
-    The posterior of their difference is taken for a normal with the given mean and deviation, whose variance falls as
-    the number of questions rises; infinite if it takes more than ten thousand times as many.
-
-    Parameters
-    ----------
-    mean, sd : float
-        Of the difference, by the questions asked so far.
-    questions : int
-        How many these are.
-    confidence, assurance : float
-        The probability that one is better that is to be reached, and how probable it is to be that it is reached.
+    The posterior of their difference, by the questions asked so far, is taken for a normal with the given mean and
+    deviation, whose variance falls as the number of questions rises; infinite if it takes more than ten thousand times
+    as many. `confidence` is to be reached, and `assurance` how probable that is to be.
     """
     if abs(mean) >= special.ndtri(confidence) * sd:
         return 0

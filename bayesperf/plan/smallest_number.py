@@ -21,14 +21,8 @@ _FEW, _COARSE = 32, 50
 def smallest_of_all(holds_up_to: Callable[[int], NDArray[np.bool_]], greatest: int | None = None) -> int | None:
     """Return the smallest n from which on a condition holds, looking at every number.
 
-    The condition holds at least up to twice the answer. None if the answer is above the largest.
-
-    Parameters
-    ----------
-    holds_up_to : callable
-        From a number to whether the condition holds at 0, 1, … and that number.
-    greatest : int, optional
-        The largest answer to look for, by default `MOST`.
+    `holds_up_to` says of a number whether the condition holds at 0, 1, … and that number. It holds at least up to twice
+    the answer. None if the answer is above the greatest to look for, by default `MOST`.
     """
     most, greatest = 2048, MOST if greatest is None else greatest
     while most <= 2 * greatest:
@@ -42,17 +36,9 @@ def smallest_of_all(holds_up_to: Callable[[int], NDArray[np.bool_]], greatest: i
 def smallest_by_bisection(holds: Callable[[int], Any], *, exact: bool = True, sawtooth: bool = False) -> int | None:
     """Return the smallest n from which on a condition holds, trying numbers one at a time; None if beyond `MOST`.
 
-    The number is doubled until the condition holds there and at twice the number, and then bisected.
-
-    Parameters
-    ----------
-    holds : callable
-        From a number to whether the condition holds there.
-    exact : bool
-        Whether the answer is wanted to the last unit.
-    sawtooth : bool
-        Whether the condition may fail once more soon after it first holds: every number up to 2√n beyond the answer is
-        then tried too.
+    The number is doubled until the condition holds there and at twice the number, and then bisected, to the last unit
+    if `exact`. A `sawtooth` may fail once more soon after it first holds: every number up to 2√n beyond the answer is
+    then tried too.
     """
     holds = cache(holds)
     high = 1
@@ -72,14 +58,9 @@ def smallest_by_bisection(holds: Callable[[int], Any], *, exact: bool = True, sa
 
 
 def fewest_successes(shown: Callable[[Counts, Counts], NDArray[np.bool_]], trials: Counts) -> Counts:
-    """Return the fewest successes from which on something is shown, or one more than the trials if none show it.
+    """Return the fewest successes of trials (m,) from which on something is shown; one more than these if none show it.
 
-    Parameters
-    ----------
-    shown : callable
-        From successes and trials to whether they show it; more successes then do, too.
-    trials : numpy.ndarray (m,)
-        Numbers of trials.
+    `shown` says of successes and trials whether they show it; more successes then do, too.
     """
     low, high = np.zeros_like(trials), trials + 1
     while (unresolved := low < high).any():

@@ -33,15 +33,11 @@ _TAIL = 1e-10
 class TwoCounts(Held, ABC):
     """Two counts of n new examples, and a claim that the first count supports and the second one contradicts.
 
-    Attributes
-    ----------
-    confidence : float
-        Posterior probability that shows the claim.
-    first_weights, second_weights : tuple of two float
-        The second count is Beta-binomial(n, *second_weights), and the first one Beta-binomial(`first_trials`,
-        *first_weights).
+    The second count is Beta-binomial(n, *second_weights), and the first one Beta-binomial(`first_trials`,
+    *first_weights).
     """
 
+    # Posterior probability that shows the claim.
     confidence: float
 
     @property

@@ -148,18 +148,9 @@ def named_baseline(wanted: str | None, names: Sequence[Any]) -> Any:
 def compare_systems(
     pooled: Posterior, paired: Counted | Posterior | None, names: Sequence[str], **options: Any
 ) -> list[MetricComparison]:
-    """Compare systems by each metric.
+    """Compare systems by each metric, with options of `bayesperf.compare`.
 
-    Parameters
-    ----------
-    pooled : Posterior
-        The posterior of each system.
-    paired : Counted, Posterior or None
-        Counts of the same systems matched example by example, if they are, or their joint posterior.
-    names : sequence of str
-        Metrics.
-    **options
-        Options of `bayesperf.compare`.
+    `paired` are counts of the same systems matched example by example, if they are, or their joint posterior.
     """
     of_rules = _drawn(pooled)
     return [_compare_by(name, pooled, paired, of_rules, options) for name in _shown(names)]

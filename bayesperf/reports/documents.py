@@ -35,17 +35,7 @@ def document(shown: Analysis | Answers, path: Path, title: str | None = None, so
 
 
 def as_html(shown: Analysis | Answers, title: str | None = None, sources: Sequence[str] = ()) -> str:
-    """Return a report as a self-contained HTML page.
-
-    Parameters
-    ----------
-    shown : Analysis or Answers
-        What to show.
-    title : str, optional
-        The heading of the page.
-    sources : sequence of str
-        Names of the files that were read.
-    """
+    """Return a report as a self-contained HTML page; `sources` are the names of the files that were read."""
     from bayesperf.reports.render.html import page
 
     heading, facts, sections = _page(shown, title, sources)

@@ -120,16 +120,7 @@ def with_calls(predictions: Predictions, settings: Settings) -> Predictions:
 def scored_systems(
     test: Predictions, dev: Predictions | None, counts: ConfusionMatrix, settings: Settings
 ) -> ScoredSystems:
-    """Return the scores of all systems.
-
-    Parameters
-    ----------
-    test, dev : Predictions
-        As `split_rows` returns them.
-    counts : ConfusionMatrix
-        Counts of the test rows.
-    settings : Settings
-        Options of the command line.
+    """Return the scores of all systems, of the rows that `split_rows` returns and the counts of those of the test.
 
     Raises
     ------

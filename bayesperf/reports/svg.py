@@ -177,19 +177,8 @@ def heat_map(
     """Return a square of cells (n, n), coloured from 0 to 1, its rows and columns named, if they are few, or numbered.
 
     Neighbours of one colour in a row are merged into one rectangle: most cells of a large square are close to 0 or 1.
-
-    Parameters
-    ----------
-    values : numpy.ndarray (n, n)
-        From 0, without colour, to 1; diverging from 0.5, without colour, to both.
-    label : str
-        Its name for screen readers.
-    diverging : bool
-        Whether there are two colours.
-    names : sequence of str
-        Names of the rows and columns.
-    written : numpy.ndarray (n, n), optional
-        Counts to be written into the cells, if there is room.
+    Without colour are values of 0 or, if they are `diverging`, of 0.5. `label` is its name for screen readers, and
+    `written` are counts to be written into the cells, if there is room.
     """
     count, width = len(values), WIDTH if written is None else 2 * WIDTH
     named = bool(names) and count <= _MOST_NAMED

@@ -98,24 +98,13 @@ def verdicts_of(analysis: Analysis, confidence: float = CONFIDENCE) -> list[Verd
 
 
 def examples_to_settle(marginal: Marginal, bound: float, examples: int, confidence: float = CONFIDENCE) -> float | None:
-    """Return how many more examples settle on which side of a bound a metric lies.
+    """Return how many more examples settle on which side of a bound a metric of one system lies.
 
     It is infinite if it is over a million trials, and None where the bound is an end, or the metric has none.
 
     The metric is taken for a share of trials. Where its posterior is a Beta it is one, and the number is that of
-    `bayesperf.plan.sample_size`; elsewhere the Beta of the same mean and standard deviation stands for it, and
-    the number is scaled by examples/(a + b).
-
-    Parameters
-    ----------
-    marginal : Marginal
-        The metric of one system.
-    bound : float
-        What is required.
-    examples : int
-        How many examples its posterior comes of.
-    confidence : float
-        Probability that settles it.
+    `bayesperf.plan.sample_size`; elsewhere the Beta of the same mean and standard deviation stands for it, and the
+    number is scaled by examples/(a + b), of the examples that its posterior comes of.
     """
     low, high = marginal.bounds
     if not math.isfinite(high - low) or not low < bound < high:

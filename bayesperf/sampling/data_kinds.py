@@ -92,6 +92,13 @@ def _example_paired_counts(_: Any) -> list[ConfusionMatrix]:
     return [ConfusionMatrix.from_predictions(y, {"a": y, "b": y}) for y in (np.arange(6) % k for k in (2, 3))]
 
 
+def _pair(data: Any, model: Any, second: str, others: str) -> tuple[Any, Any]:
+    """Return data that must be a pair; `others` says where what else belongs to them goes."""
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise InputTypeError("data", f"must be a pair (y_true, {second}) for the model {model!r}; {others}.")
+    return data
+
+
 def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts of transitions (sequence, actual_before, predicted_before, actual, predicted).
 
@@ -99,11 +106,7 @@ def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.
     option ``by`` is removed: it belongs to the data, not to the model.
     """
     by = options.pop("by", None)
-    if not isinstance(data, tuple) or len(data) != 2:
-        raise InputTypeError(
-            "data", f"must be a pair (y_true, y_pred) for the model {model!r}; sequence ids go to options['by']."
-        )
-    series = label_sequences(*data, by, None, pos_label)
+    series = label_sequences(*_pair(data, model, "y_pred", "sequence ids go to options['by']"), by, None, pos_label)
     by = by if isinstance(by, Mapping) else {"sequence": np.zeros(len(series.states), int) if by is None else by}
     ((name, ids),) = by.items()
     of_step = dict.fromkeys(("actual_before", "predicted_before", *CELL_DIMS), series.cm.labels)
@@ -131,12 +134,7 @@ def _example_fold_scores(_: Any) -> list[xr.DataArray]:
 
 def _scores_of_two_classes(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return scores along a dim ``positive``."""
-    if not isinstance(data, tuple) or len(data) != 2:
-        raise InputTypeError(
-            "data",
-            f"must be a pair (y_true, y_score) for the model {model!r}; the positive class goes to pos_label.",
-        )
-    return by_class(Scores.of(*data, pos_label))
+    return by_class(Scores.of(*_pair(data, model, "y_score", "the positive class goes to pos_label"), pos_label))
 
 
 def _example_scores_of_two_classes(_: Any) -> list[tuple[Any, Any]]:
@@ -149,13 +147,8 @@ def _probabilities(data: Any, model: Any, options: Options, pos_label: Any) -> x
     The option ``by``, which belongs to the data, is removed.
     """
     by = options.pop("by", None)
-    if not isinstance(data, tuple) or len(data) != 2:
-        raise InputTypeError(
-            "data",
-            f"must be a pair (y_true, y_prob) for the model {model!r}; ids of groups go to "
-            "options['by'], the positive class to pos_label.",
-        )
-    happened, probability = labelled_scores(*data, pos_label, "y_prob")
+    others = "ids of groups go to options['by'], the positive class to pos_label"
+    happened, probability = labelled_scores(*_pair(data, model, "y_prob", others), pos_label, "y_prob")
     checks.probabilities("y_prob", probability)
     checks.none_certain("y_prob", int(((probability == 0) | (probability == 1)).sum()))
     attrs, group = _groups(by, len(happened))
