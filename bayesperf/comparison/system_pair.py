@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
@@ -82,7 +83,7 @@ class SystemPair(Held):
         operation = self.operation(what)
         quantity, leading = self.first.quantity.contrasted(what, bounds), self.leading
         if what == "ratio" and self.many:
-            leading = leading.assign_coords(pair=[f"{a} / {b}" for a, b in combinations(self.names, 2)])
+            leading = leading.assign_coords(pair=_pair_labels(self.names, "/"))
         closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
         origin: Origin | None = None
         if isinstance(closed, Discordant) and not self.independent:
@@ -187,8 +188,8 @@ def pairs_along(
     leading = marginal.leading
     order = positions(leading).transpose(..., dim)
     if over_pairs is None:
-        labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
-        over_pairs = xr.zeros_like(order.isel({dim: 0}, drop=True), float).expand_dims(pair=labels, axis=-1)
+        one = xr.zeros_like(order.isel({dim: 0}, drop=True), float)
+        over_pairs = one.expand_dims(pair=_pair_labels(names, "−"), axis=-1)
     first, second = (order.values[..., side].ravel() for side in places)
     return SystemPair(
         marginal,
@@ -200,6 +201,11 @@ def pairs_along(
         over_pairs=over_pairs,
         names=tuple(names),
     )
+
+
+def _pair_labels(names: Iterable[Any], sign: str) -> pd.Index:
+    """Return the label of each pair, as an index: from a list xarray would make strings of equal width first."""
+    return pd.Index([f"{a} {sign} {b}" for a, b in combinations(map(str, names), 2)])
 
 
 def check_same_leading(a: Marginal, b: Marginal) -> None:

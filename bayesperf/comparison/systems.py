@@ -15,12 +15,15 @@ from bayesperf.comparison.shrinkage import (
     from_stabilised,
     stabilised,
 )
-from bayesperf.core.arrays import Array, Codes, positions
+from bayesperf.core.arrays import Array, Codes, blocks, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.ranks import joint_draws
+
+# Draws that leave the scale of shrinkage together: few enough to stay in the cache while they are turned.
+_BLOCK = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +74,12 @@ class Systems(Held):
         n = int(np.prod(known.values.shape[1:])) if isinstance(known, Sampled) else self.n_draws
         rng = np.random.default_rng([self.random_seed, each.leading.sizes[self.dim]])
         drawn = [place.draws(n, rng) for place in self._estimates]
-        values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
+        values = np.empty((len(drawn), each.leading.sizes[self.dim], n))
+        for of_place, stable in zip(values, drawn, strict=True):
+            for block in blocks(n, stable.shape[1], _BLOCK):
+                of_place[:, block] = from_stabilised(stable[block], each.bounds).T
         leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
-        of_all = Draws(values[:, None], each.bounds)
+        of_all = Draws(values.reshape(-1, 1, n), each.bounds)
         return Marginal(each.quantity, of_all, leading, inference=each.inference, random_seed=self.random_seed)
 
     def optimism(self) -> Array:

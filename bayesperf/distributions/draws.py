@@ -264,8 +264,12 @@ class DrawsOfPairs(Sampled):
         return len(self.rows[0])
 
     def checked(self, name: str) -> Self:
+        first, second = self.systems
         # If draws are finite and not all zeros, every function of two is defined in some draw.
-        if all(np.isfinite(values).all() and values.any((-2, -1)).all() for values in self.systems):
+        if all(
+            np.isfinite(values).all() and values.any((-2, -1)).all()
+            for values in ((first,) if second is first else (first, second))
+        ):
             return self
         return super().checked(name)
 
