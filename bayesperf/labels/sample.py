@@ -305,9 +305,8 @@ class VerifiedSample(Saved, HasPositive):
         first, which = distinct_patterns(self.levels, chosen, int(self.votes.max()) + 1)
         counts = self.counts.values.reshape(-1, len(which))
         verified = self.verified.values.reshape(len(counts), len(which), -1)
-        merged = np.zeros((len(counts), len(first), 1 + verified.shape[-1]), np.int64)
-        rows: Any = (slice(None), which)
-        np.add.at(merged, rows, np.concatenate([counts[..., None], verified], -1))
+        into = tallied(which, np.arange(len(which)), (len(first), len(which)), int)
+        merged = [into @ np.column_stack(of_one) for of_one in zip(counts, verified, strict=True)]
         bins = tuple(self.bins[vote] if vote < len(self.judges) else () for vote in votes)
         tables: list[csr_array | None] = [None] * len(counts)
         if self.clusters is not None:

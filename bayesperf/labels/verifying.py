@@ -24,6 +24,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, SelectionWarning, warn
+from bayesperf.core.weights import indicators
 from bayesperf.core.words import chance, metric_title, plural
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -347,7 +348,7 @@ def warn_of_selection(sample: VerifiedSample) -> None:
     judge, most = range(len(sample.judges)), int(sample.votes.max()) + 1
     for system in sample.positions:
         which = distinct_patterns(sample.levels, sample.votes[:, [*judge, system]], most)[1]
-        into = np.eye(which.max() + 1)[which]
+        into = indicators(which, int(which.max()) + 1)
         n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
         share = known / np.maximum(n, 1)
         variance = share * (1 - share) * apart * (n - apart) / np.maximum(n - 1, 1)

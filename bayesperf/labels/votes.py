@@ -152,14 +152,21 @@ def log_prior(model: VoteModel, drawn: ModelDraws) -> Array:
 def log_likelihood(model: VoteModel, drawn: ModelDraws) -> Array:
     """Return the Dirichlet–multinomial log likelihood, (n,), up to a constant."""
     stratum, label = np.nonzero(model.verified)
-    successes, trials = model.verified[stratum, label][:, None], model.verified.sum(1)[:, None]
+    successes = model.verified[stratum, label][:, None]
+    once, (trials, times) = successes[:, 0] == 1, np.unique(model.verified.sum(1), return_counts=True)
     found = np.empty(len(drawn.precision))
     for block in blocks(len(found), model.verified.size, _BLOCK):
         kappa = drawn.precision[block]
         weight = np.maximum(kappa * model.class_shares(drawn.parameters[block])[stratum, label], _LEAST)
-        gained = special.gammaln(weight + successes) - special.gammaln(weight)
-        found[block] = gained.sum(0) - (special.gammaln(kappa + trials) - special.gammaln(kappa)).sum(0)
+        # Most classes of most strata were verified once, and Γ(x + 1)/Γ(x) = x.
+        gained = np.log(weight[once]).sum(0) + _log_rising(weight[~once], successes[~once]).sum(0)
+        found[block] = gained - times @ _log_rising(kappa, trials[:, None])
     return found
+
+
+def _log_rising(x: Array, n: Array) -> Array:
+    """Return ln Γ(x + n)/Γ(x)."""
+    return np.asarray(special.gammaln(x + n) - special.gammaln(x))
 
 
 def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> ModelDraws:
@@ -275,12 +282,13 @@ def _log_multinomial(model: VoteModel, counts: Array, at: Array, sd: Array) -> f
 
 def _slopes(model: VoteModel, counts: Array, at: Array, sd: Array) -> tuple[Array, Array]:
     """Return the gradient of the log posterior of the multinomial logit model, and its negative Hessian."""
-    n, (size, classes) = counts.sum(1), counts.shape
+    n, classes = counts.sum(1), counts.shape[1]
     shares = model.class_shares(at[None])[..., 0]
     expected = n[:, None] * shares
     gradient = model.design.T @ (counts - expected).ravel() - (at - model.mean) / sd**2
-    places = (np.repeat(np.arange(size), classes), np.arange(size * classes))
-    means = (csr_array((shares.ravel(), places)) @ model.design).toarray()
-    weighted = model.design.multiply(expected.reshape(-1, 1))
-    curvature = (model.design.T @ weighted).toarray() - means.T @ (n[:, None] * means)
+    design, ends = model.design, np.arange(0, shares.size + 1, classes)
+    means = (csr_array((shares.ravel(), np.arange(shares.size), ends)) @ design).toarray()
+    scale = np.repeat(expected.ravel(), np.diff(design.indptr))
+    weighted = csr_array((scale * design.data, design.indices, design.indptr), design.shape)
+    curvature = (design.T @ weighted).toarray() - means.T @ (n[:, None] * means)
     return np.asarray(gradient), np.asarray(curvature + np.diag(1 / sd**2))
