@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
@@ -18,15 +20,14 @@ _COMPRESSED, _LOWEST, _DECADES = 200.0, 1e8, 80.0
 
 
 def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
-    """Return n Gamma draws for each count above 0, (n, len(counts)).
+    """Return n Gamma draws for each of the counts, which are above 0 and ascend, (n, len(counts)).
 
     All draws of one shape are made together, several times as fast as one shape at a time.
     """
     masses = np.empty((n, len(counts)))
-    distinct, which = np.unique(counts, return_inverse=True)
-    for place, count in enumerate(distinct):
-        same = np.flatnonzero(which == place)
-        masses[:, same] = rng.standard_gamma(count, (n, len(same)))
+    starts = np.flatnonzero(np.diff(counts, prepend=0))
+    for start, end in pairwise([*starts, len(counts)]):
+        masses[:, start:end] = rng.standard_gamma(counts[start], (n, end - start))
     return masses
 
 

@@ -47,6 +47,8 @@ def class_sums(
     """
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)
+    ascending = np.argsort(counts, kind="stable")
+    counts, actual, predicted = counts[ascending].astype(float), actual[ascending], predicted[ascending]
     # Examples, then hits and false alarms of each system, of all classes: one product copies the masses once.
     hits = [indicators(actual, classes, right) for right in actual == predicted.T]
     false_alarms = [indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
@@ -54,23 +56,31 @@ def class_sums(
     places = [_Places(of_one) for of_one in alpha]
     for block in blocks(n, max((STICKS + 2) * classes, len(counts)), _BLOCK):
         size = block.stop - block.start
-        seen = gamma_of_counts(rng, counts.astype(float), size)
+        seen = gamma_of_counts(rng, counts, size)
         prior = _pieces(rng, weight, size)
         of_rows, *of_systems = np.split(seen @ columns, 1 + 2 * systems, axis=1)
         mass = of_rows + prior.sum(1)
         total = mass.sum(-1, keepdims=True)
         sums = np.empty((3, systems, size, classes))
         for system in range(systems):
-            atoms = places[system].draw(rng, prior.shape)
-            right = atoms == np.arange(classes)
-            tp = of_systems[system] + (prior * right).sum(1)
-            wrong = ~right
-            cell = (atoms + classes * np.arange(size)[:, None, None])[wrong]
-            fp = np.bincount(cell, prior[wrong], size * classes).reshape(size, classes)
-            sums[:, system] = tp, mass - tp, fp + of_systems[systems + system]
+            right, wrong = _hits_and_false_alarms(prior, places[system].draw(rng, prior.shape))
+            tp = of_systems[system] + right
+            sums[:, system] = tp, mass - tp, wrong + of_systems[systems + system]
             _fill_columns(rng, sums[:, system], total, places[system].on_diagonal)
         # A class without any piece has the smallest mass whose ratios are still normal numbers.
         yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
+
+
+def _hits_and_false_alarms(pieces: Array, atoms: Codes) -> tuple[Array, Array]:
+    """Return the mass (n, K) of right pieces of each class, and of wrong ones, by the predicted classes (n, s, K)."""
+    n, sticks, classes = pieces.shape
+    right = np.flatnonzero(atoms == np.arange(classes))
+    hits = right // (sticks * classes) * classes + right % classes
+    wrong = pieces.flatten()
+    wrong[right] = 0
+    cells = (atoms + classes * np.arange(n)[:, None, None]).ravel()
+    masses = np.bincount(hits, pieces.ravel()[right], n * classes), np.bincount(cells, wrong, n * classes)
+    return masses[0].reshape(n, classes), masses[1].reshape(n, classes)
 
 
 def _fill_columns(rng: np.random.Generator, sums: Array, total: Array, on_diagonal: Array) -> None:
@@ -89,10 +99,16 @@ def _pieces(rng: np.random.Generator, weight: Array, n: int) -> Array:
     """Return the pieces of the prior's mass of each class, (n, STICKS + 2, K)."""
     pieces = np.empty((n, STICKS + 2, len(weight)))
     left = gamma_masses(rng, weight, (n, len(weight)))
+    slope = -np.maximum(weight, LEAST_MASS)
     for stick in range(STICKS):
         # 1 − Beta(1, w), which is U^(1/w).
-        rest = left * np.exp(-rng.standard_exponential(left.shape) / np.maximum(weight, LEAST_MASS))
-        pieces[:, stick] = left - rest
+        rest = rng.standard_exponential(left.shape)
+        rest /= slope
+        # Powers that underflow take ten times as long, and e^−700 of a mass is as good as none of it.
+        np.maximum(rest, -700, out=rest)
+        np.exp(rest, out=rest)
+        rest *= left
+        np.subtract(left, rest, out=pieces[:, stick])
         left = rest
     share = (1 + np.sqrt(np.maximum(2 / (1 + weight) - 1, 0))) / 2
     pieces[:, STICKS], pieces[:, STICKS + 1] = left * share, left * (1 - share)

@@ -62,6 +62,8 @@ class SparseRows(ClassSums):
         """The drawn cells off the diagonal."""
         n, classes = self.tp.shape
         actual, predicted = np.nonzero(self.counts * ~np.eye(classes, dtype=bool))
+        ascending = np.argsort(self.counts[actual, predicted], kind="stable")
+        actual, predicted = actual[ascending], predicted[ascending]
         seen = gamma_of_counts(self.rng, self.counts[actual, predicted], n)
         weight, popularity = np.exp(self.shared.log_weight)[:, None], self.shared.popularity
         on_stick = np.minimum(weight, 0.0 if weight.min() > _LARGE else 1.0)
