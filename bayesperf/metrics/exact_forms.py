@@ -346,20 +346,21 @@ def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numb
     The discriminant is written without differences, because it vanishes with the correlation.
     """
     rest_of_share = 1 - share
-    size = np.where(t.real < 0, -t, t)
+    negative = t.real < 0
+    size = np.where(negative, -t, t)
     unexplained = (1 - t) * (1 + t)
     # The share called this class if its error rate is 0.
     called = share + rest_of_share * other
     not_called = rest_of_share * rest
     root = size * np.sqrt(size**2 + 4 * rest_of_share / share * other * rest)
-    linear = 1 + unexplained * (not_called - called)
-    constant = rest_of_share * rest * (unexplained - other * (1 + size**2 * rest_of_share / share))
-    square = 1 - unexplained * share
+    total = 1 + unexplained * (not_called - called) + root
+    constant = not_called * (unexplained - other * (1 + size**2 * rest_of_share / share))
     with np.errstate(divide="ignore", invalid="ignore"):
-        smaller, greater = 2 * constant / (linear + root), (linear + root) / (2 * square)
-    # Without correlation the rates add up to 1, also where nothing of the other class is called right.
-    smaller = np.where(linear + root == 0, rest, smaller)
-    return np.asarray(np.where(t.real >= 0, smaller, greater))
+        # Without correlation the rates add up to 1, also where nothing of the other class is called right.
+        error = np.where(total == 0, rest, 2 * constant / total)
+        if negative.any():
+            error = np.where(negative, total / (2 * (1 - unexplained * share)), error)
+    return np.asarray(error)
 
 
 def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:
