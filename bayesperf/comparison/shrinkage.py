@@ -172,9 +172,8 @@ def _components(own: Array, belongs: Array, grid: _Grid, rng: np.random.Generato
     # One component at a time, as its arrays stay in the cache.
     for members, of_one in zip(belongs, sums, strict=True):
         weighted = members * own
-        factors = (members, grid.precision), (members, grid.log_precision)
-        factors += (weighted, grid.precision), (weighted * own, grid.precision)
-        of_one[:] = [row_product(values, of.T) for values, of in factors]
+        of_one[:2] = [row_product(members, of.T) for of in (grid.precision, grid.log_precision)]
+        of_one[2:] = [row_product(values, grid.precision.T) for values in (weighted, weighted * own)]
     precision, log_precision, first, second = sums.swapaxes(0, 1)
     empty = precision[..., 0] == 0
     precision[empty] = 1

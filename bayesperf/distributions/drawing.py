@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.distributions.beta_binomial import stratified
 
 # ── Gamma masses ──
@@ -19,7 +19,7 @@ LEAST_MASS = 1e-280
 _COMPRESSED, _LOWEST, _DECADES = 200.0, 1e8, 80.0
 
 
-def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
+def gamma_of_counts(rng: np.random.Generator, counts: Array | Counts, n: int) -> Array:
     """Return n Gamma draws for each of the counts, which are above 0 and ascend, (n, len(counts)).
 
     All draws of one shape are made together, several times as fast as one shape at a time.

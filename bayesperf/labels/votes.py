@@ -153,7 +153,7 @@ def log_likelihood(model: VoteModel, drawn: ModelDraws) -> Array:
     """Return the Dirichlet–multinomial log likelihood, (n,), up to a constant."""
     stratum, label = np.nonzero(model.verified)
     successes = model.verified[stratum, label][:, None]
-    once, (trials, times) = successes[:, 0] == 1, np.unique(model.verified.sum(1), return_counts=True)
+    once, (trials, times) = successes[:, 0] == 1, np.unique(model.verified.sum(1).astype(float), return_counts=True)
     found = np.empty(len(drawn.precision))
     for block in blocks(len(found), model.verified.size, _BLOCK):
         kappa = drawn.precision[block]

@@ -48,7 +48,7 @@ def class_sums(
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)
     ascending = np.argsort(counts, kind="stable")
-    counts, actual, predicted = counts[ascending].astype(float), actual[ascending], predicted[ascending]
+    counts, actual, predicted = counts[ascending], actual[ascending], predicted[ascending]
     # Examples, then hits and false alarms of each system, of all classes: one product copies the masses once.
     hits = [indicators(actual, classes, right) for right in actual == predicted.T]
     false_alarms = [indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
