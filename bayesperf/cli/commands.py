@@ -9,7 +9,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import click
 
@@ -214,18 +213,14 @@ def _load_faster() -> None:
     """Spare what takes a third of the time of a small file, in a process that is the command line's alone.
 
     Garbage is looked for less often while modules are loaded, which leave none, and not in all of them at the end.
-    xarray imports Dask with its first array if it finds it, and no file is read by Dask. SciPy asks NumPy for all that
-    it has, its translator of Fortran too, which nobody calls here. The products of matrices are small: threads that
-    share them wait for one another longer than they work.
+    xarray imports Dask with its first array if it finds it, and no file is read by Dask. The products of matrices are
+    small here: threads that share them wait for one another longer than they work.
     """
     if "xarray" not in sys.modules:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         gc.set_threshold(500_000)
         atexit.register(gc.freeze)
         sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
-        translator = ModuleType("numpy.f2py.f2py2e")
-        vars(translator)["__getattr__"] = lambda name: None
-        sys.modules.setdefault(translator.__name__, translator)
 
 
 def main() -> None:
