@@ -21,7 +21,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
 from bayesperf.curves.roc.curve_draws import EVEN
 from bayesperf.curves.roc.threshold_curve import CONFIDENCE_INTERVALS, ThresholdCurve
-from bayesperf.curves.scored_systems import NAMELESS, SystemScores
+from bayesperf.curves.scored_systems import NAMELESS, Examples
 from bayesperf.data.classifier_scores import Scores
 from validation.study import Study, interval_figures, table
 
@@ -61,7 +61,8 @@ def _points(low: float, high: float) -> Array:
 def _bands(scores: Scores, method: str, draws: int, prob: float, fpr: Array, rng: np.random.Generator) -> list[Array]:
     """Return the band of each kind, (false positive rates, 2)."""
     own = None if method in CONFIDENCE_INTERVALS else method
-    parts = {NAMELESS: SystemScores(scores)}
+    both = np.concatenate([scores.positive, scores.negative])
+    parts = {NAMELESS: Examples(np.arange(len(both)) < len(scores.positive), both)}
     curve = ThresholdCurve("roc", parts, own or "bayesian_bootstrap", None, draws, checks.seed(rng), progressbar=False)
     if method in _BY_THRESHOLD:
         band = curve.band(prob, method=None if own else method)

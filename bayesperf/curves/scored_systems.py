@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from bayesperf.core.fields import Held
 from bayesperf.core.weights import check_number
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores, scores_of
-from bayesperf.data.classifier_scores import Scores, binary_labels, clusters_of
+from bayesperf.data.classifier_scores import Scores, clusters_of, positives
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
@@ -89,70 +90,68 @@ def name_of_scores(system: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class SystemScores(Held):
-    """The scores of one system, and the examples that have them."""
+class Examples(Held):
+    """Labelled scores of one system, in the order given."""
 
-    # Scores of the positives and of the negatives.
-    scores: Scores | BinnedScores
-    # The cluster of each positive and of each negative, in the order of their scores; None if there are none.
-    clusters: tuple[Codes, Codes] | None = None
-    # The number of each positive and of each negative, in the order of their scores; None for the only system.
-    examples: tuple[Codes, Codes] | None = None
+    # Whether an example is of the positive class, (n,).
+    positive: Booleans
+    # Its score, (n,).
+    score: Array
+    # Which cluster it belongs to, numbered from 0, (n,); None if every example is by itself.
+    cluster: Codes | None = None
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of either class, ascending."""
+        return Scores(*map(np.sort, self.by_class(self.score)))
+
+    def by_class[T: (Array, Codes)](self, values: T) -> tuple[T, T]:
+        """Return values (n,) of the positives and of the negatives."""
+        return values[self.positive], values[~self.positive]
 
     @property
-    def cluster(self) -> Codes | None:
-        """The clusters of the positives and then of the negatives, in the order of their scores, if any."""
-        return None if self.clusters is None else np.concatenate(self.clusters)
+    def cluster_by_class(self) -> Codes | None:
+        """The clusters of the positives and then of the negatives, if any."""
+        return None if self.cluster is None else np.concatenate(self.by_class(self.cluster))
 
-    def by_example(self) -> tuple[Array, Array]:
-        """Return the scores of the positives and of the negatives, in the order of the examples."""
-        assert isinstance(self.scores, Scores)
-        return self._by_example((self.scores.positive, self.scores.negative))
-
-    def cluster_by_example(self) -> Codes | None:
-        """Return the clusters of the positives and then of the negatives, in the order of the examples, if any."""
-        return None if self.clusters is None else np.concatenate(self._by_example(self.clusters))
-
-    def _by_example(self, values: tuple[Any, Any]) -> tuple[Any, Any]:
-        assert self.examples is not None
-        positive, negative = self.examples
-        return _taken(values, (np.argsort(positive), np.argsort(negative)))
+    @property
+    def clusters_by_score(self) -> tuple[Codes, Codes]:
+        """The clusters of the positives, and of the negatives, in the order of their scores."""
+        assert self.cluster is not None
+        pairs = zip(self.by_class(self.cluster), self.by_class(self.score), strict=True)
+        positive, negative = (cluster[np.argsort(score, kind="stable")] for cluster, score in pairs)
+        return positive, negative
 
 
-def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> dict[Any, SystemScores]:
+def scores_by_class(system: Examples | BinnedScores) -> Scores | BinnedScores:
+    """Return the scores of either class of a system, ascending, or their bins."""
+    return system if isinstance(system, BinnedScores) else system.scores
+
+
+def stacked(systems: Iterable[Examples | BinnedScores]) -> tuple[Array, Array]:
+    """Return the scores of positives (S, n) and of negatives (S, m) of systems on the same examples."""
+    by_class = (each.by_class(each.score) for each in systems if isinstance(each, Examples))
+    positive, negative = map(np.stack, zip(*by_class, strict=True))
+    return positive, negative
+
+
+def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> dict[Any, Examples | BinnedScores]:
     """Return the checked scores of each system by its name, `NAMELESS` for a system without one.
 
     `y_true` may also be binned scores of one system, without clusters.
     """
     if isinstance(y_true, BinnedScores) or y_score is None:
-        binned = SystemScores(scores_of(y_true, y_score, pos_label))
+        binned = scores_of(y_true, y_score, pos_label)
+        assert isinstance(binned, BinnedScores)
         if cluster is not None:
             raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
         return {NAMELESS: binned}
     several = systems_of(y_score)
     systems = {NAMELESS: y_score} if several is None else several
-    is_positive, *labels = binary_labels(y_true, pos_label)
+    is_positive = positives(y_true, pos_label)
     scores = checked_scores(len(is_positive), systems)
-    clusters = clusters_by_class(cluster, is_positive, "y_score" if several is None else "y_true")
-    found = {}
-    for name, of_system in zip(systems, scores, strict=True):
-        positive, negative = of_system[is_positive], of_system[~is_positive]
-        sorted_scores = Scores(np.sort(positive), np.sort(negative), *labels)
-        if several is None and clusters is None:
-            return {name: SystemScores(sorted_scores)}
-        orders = np.argsort(positive, kind="stable"), np.argsort(negative, kind="stable")
-        found[name] = SystemScores(
-            sorted_scores,
-            None if clusters is None else _taken(clusters, orders),
-            None if several is None else orders,
-        )
-    return found
-
-
-def _taken(values: tuple[Any, Any], orders: tuple[Codes, Codes]) -> tuple[Any, Any]:
-    """Return values of the positives and of the negatives in an order of either."""
-    positive, negative = (of_class[order] for of_class, order in zip(values, orders, strict=True))
-    return positive, negative
+    codes = clusters_of_both_classes(cluster, is_positive, "y_score" if several is None else "y_true")
+    return {name: Examples(is_positive, of_system, codes) for name, of_system in zip(systems, scores, strict=True)}
 
 
 def orders_of(scores: Array) -> Codes:
@@ -181,14 +180,13 @@ def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None
     return codes
 
 
-def clusters_by_class(cluster: Any, is_positive: Booleans, name: str) -> tuple[Codes, Codes] | None:
-    """Return the clusters of the positives and of the negatives, in their order; other parameters as above."""
+def clusters_of_both_classes(cluster: Any, is_positive: Booleans, name: str) -> Codes | None:
+    """Return the cluster of each example (n,), as above, of which either class has several."""
     codes = clusters_of_examples(cluster, len(is_positive), name)
-    if codes is None:
-        return None
-    for of_class, members in (("positives", is_positive), ("negatives", ~is_positive)):
-        check_several(codes[members], of_class)
-    return codes[is_positive], codes[~is_positive]
+    if codes is not None:
+        for of_class, members in (("positives", is_positive), ("negatives", ~is_positive)):
+            check_several(codes[members], of_class)
+    return codes
 
 
 def check_several(cluster: Codes, name: str) -> None:

@@ -14,7 +14,7 @@ import bayesperf as bp
 from bayesperf.core import weights
 from bayesperf.curves.curve import simultaneous
 from bayesperf.curves.roc.called_positive import PartOfCurve, PositiveRates, steps_between_scores
-from bayesperf.curves.roc.curve_draws import CURVE_KINDS, Bootstrapped, Observed
+from bayesperf.curves.roc.curve_draws import CURVE_KINDS, bootstrapped, observed_curve
 from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 
@@ -39,7 +39,7 @@ def test_gaps_are_passed_in_equal_parts():
 def test_gaps_cut_at_the_scores_are_dirichlet():
     """Down to a score the share is Beta(k, n + 1 − k), that of order statistics; half a gap further on, between."""
     positive = np.arange(6.0)
-    drawn = Bootstrapped(Scores(positive, np.array([2.5])), 40_000, 3, False)
+    drawn = bootstrapped(Scores(positive, np.array([2.5])), 40_000, 3, False)
     _, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     # At threshold 4 two are called; one more threshold shares no gap with it: half of the third gap is passed.
     rng = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_gaps_cut_at_the_scores_are_dirichlet():
 def test_curves_along_a_grid(data):
     """Against a walk along the corners of each curve."""
     grid = np.array([0, 0.013, 0.2, 0.25, 0.5, 0.77, 1.0])
-    drawn = Bootstrapped(scores_of(*data), 20, 0, False)
+    drawn = bootstrapped(scores_of(*data), 20, 0, False)
     fpr, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     np.testing.assert_array_equal(fpr[:, [0, -1]], np.tile([0.0, 1.0], (20, 1)))
     np.testing.assert_allclose(drawn.recall(grid), [walked(*r, grid, max) for r in zip(fpr, recall, strict=True)])
@@ -99,7 +99,7 @@ def test_bands_hold_the_curve_and_each_other(make, data):
     assert name == curve.curve_kind.y
     assert band.dims == (curve.curve_kind.x, "ci_bound")
     assert ((band >= 0) & (band <= 1)).all()
-    observed = curve.curve_kind.along(Observed(curve.parts[""].scores), band[curve.curve_kind.x].values)[0]
+    observed = curve.curve_kind.along(observed_curve(curve.parts[""].scores), band[curve.curve_kind.x].values)[0]
     for inner, outer in ((narrow, wide), (wide, whole)):
         # Where curves differ by one number a simultaneous band is a pointwise one, but ends at draws, not between them.
         slack = 2e-3 if np.ptp(data[1]) == 0 else 0
@@ -122,7 +122,7 @@ def test_grids():
 def test_det_is_roc_upside_down():
     det = bp.curves.det_curve(*DATA["continuous"])
     fpr = det.band()["fpr"].values
-    expected = np.quantile(1 - Bootstrapped(det.parts[""].scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
+    expected = np.quantile(1 - bootstrapped(det.parts[""].scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
     band = det.band(0.9)["fnr"].values
     # The observed curve makes it wider at its ends.
     np.testing.assert_allclose(band[40:150], expected[40:150], atol=1e-12)
@@ -159,7 +159,7 @@ def test_rank_envelope_holds_new_curves():
 def test_precision_is_interpolated_by_counts():
     """Davis & Goadrich (2006), table 1: from 5 true and 5 false positives to 10 and 30, of 20 positives."""
     positive, negative = np.repeat([3, 2, 1], [5, 5, 10]), np.repeat([3, 2, 1], [5, 25, 1970])
-    observed = Observed(Scores(np.sort(positive).astype(float), np.sort(negative).astype(float)))
+    observed = observed_curve(Scores(np.sort(positive).astype(float), np.sort(negative).astype(float)))
     found = CURVE_KINDS["precision_recall"].along(observed, np.array([0.25, 0.3, 0.35, 0.4, 0.45, 0.5]))
     np.testing.assert_allclose(found[0], [0.5, 0.375, 0.318, 0.286, 0.265, 0.25], atol=5e-4)
 
@@ -168,7 +168,7 @@ def test_precision_varies_with_the_share_of_positives():
     """Where all is called positive, precision is that share: Beta(positives, negatives)."""
     y, score = normal_scores(30, 70)
     curve = bp.precision_recall_curve(y, score, draws=20_000)
-    drawn = curve.curve_kind.along(Bootstrapped(curve.parts[""].scores, 20_000, 0, False), np.array([1.0]))[:, 0]
+    drawn = curve.curve_kind.along(bootstrapped(curve.parts[""].scores, 20_000, 0, False), np.array([1.0]))[:, 0]
     assert stats.kstest(drawn, stats.beta(30, 70).cdf).pvalue > 1e-3
 
 
@@ -236,7 +236,7 @@ def test_area_is_that_of_the_curve():
 @every_data
 @pytest.mark.parametrize(("low", "high"), [(0, 0.1), (0, 1), (0.2, 0.65), (0.5, 1)])
 def test_partial_areas(data, low, high):
-    observed = Observed(scores_of(*data))
+    observed = observed_curve(scores_of(*data))
     ((fpr, recall),) = observed.rates()
     inside = np.unique(np.concatenate([fpr[0], np.linspace(low, high, 401)]))
     inside = inside[(inside >= low) & (inside <= high)]
@@ -257,7 +257,10 @@ def test_partial_areas(data, low, high):
 @pytest.mark.parametrize(("low", "high"), [(0, 0.3), (0.2, 0.9)])
 def test_areas_beside_the_curve_are_those_under_it_turned_round(data, low, high):
     y, score = data
-    observed, turned = Observed(scores_of(y, score)), Observed(scores_of(1 - np.asarray(y), -np.asarray(score)))
+    observed, turned = (
+        observed_curve(scores_of(y, score)),
+        observed_curve(scores_of(1 - np.asarray(y), -np.asarray(score))),
+    )
     beside = observed.areas(PartOfCurve("recall", low, high, standardized=True)).item()
     under = turned.areas(PartOfCurve("fpr", 1 - high, 1 - low, standardized=True)).item()
     assert beside == pytest.approx(under, abs=1e-12)

@@ -26,20 +26,20 @@ from bayesperf.curves.areas.bootstrapped_areas import (
 )
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.roc.called_positive import PartOfCurve, part_of_curve
-from bayesperf.curves.roc.curve_draws import Observed, curves_of_systems, weighted_curves
+from bayesperf.curves.roc.curve_draws import curves_of_systems, observed_curve, paired_curves
 from bayesperf.curves.scored_systems import (
-    SystemScores,
+    Examples,
     bootstrap_of,
-    checked_scores,
-    clusters_by_class,
     marginal_of_scores,
     over_systems,
+    scores_by_class,
+    stacked,
     system_scores,
     systems_of,
 )
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores as BinnedScores  # Lent to `bayesperf.curves`.
-from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
+from bayesperf.data.classifier_scores import Scores, by_class, has_columns
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
 from bayesperf.distributions.base import Distribution
@@ -168,12 +168,11 @@ def roc_auc(
     ):
         if given:
             checks.one_of(f"method, {what},", method, methods)
-    if systems is None:
-        (system,) = system_scores(y_true, y_score, pos_label, cluster).values()
-        return _area_of_system(system, "delong_logit" if transform else method, part, draws, seed, progressbar)
-    if transform is not None:
+    if systems is not None and transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
-    return _areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
+    parts = system_scores(y_true, y_score, pos_label, cluster)
+    plain = "delong_logit" if transform else method
+    return _areas_of_systems(parts, systems is not None, plain, part, draws, seed, progressbar)
 
 
 def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
@@ -206,34 +205,60 @@ def _areas_of_classes(
     )
 
 
-def _area_of_system(
-    system: SystemScores, method: str, part: PartOfCurve | None, draws: int, seed: int, progressbar: bool
+def _areas_of_systems(
+    parts: Mapping[Any, Examples | BinnedScores],
+    joint: bool,
+    method: str,
+    part: PartOfCurve | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
 ) -> Marginal:
-    """Return the area of one system, or of a part of its curve."""
-    scores, cluster = system.scores, system.cluster
-    if isinstance(scores, BinnedScores):
-        contents, error = [scores.thresholds, *scores.counts], scores.binning_error
+    """Return the area of one system, or the joint areas of several along ``model``, or of parts of their curves."""
+    systems, scores = list(parts.values()), list(map(scores_by_class, parts.values()))
+    contents, codes = _contents(systems, joint)
+    seed = _own_seed(seed, contents)
+    areas: Array | Distribution
+    if part is not None:
+        curves = (paired_curves if joint else curves_of_systems)(systems, draws, seed, progressbar)
+        areas = np.stack([of_system.areas(part) for of_system in curves])
     else:
-        contents, error = [scores.positive, scores.negative], 0.0
-    seed = _own_seed(seed, np.concatenate(contents if cluster is None else [*contents, cluster]))
-    plain = method.removesuffix("_logit")
-    values: Array | Distribution
-    if part is None:
         rng = np.random.default_rng(seed)
-        values = AREAS[method](scores, draws=draws, rng=rng, progressbar=progressbar, cluster=cluster)
-    else:
-        values = weighted_curves(system, draws, seed, progressbar).areas(part)
+        options: dict[str, Any] = {"draws": draws, "rng": rng, "progressbar": progressbar, "cluster": codes}
+        areas = _joint_areas(parts, method, **options) if joint else AREAS[method](scores[0], **options)
+    leading = over_systems(parts) if joint else NO_DIMS
+    plain, error = method.removesuffix("_logit"), 0.0
+    if part is None and isinstance(systems[0], BinnedScores):
+        error = systems[0].binning_error
     area = marginal_of_scores(
         QUANTITY if part is None else part.quantity,
-        values,
+        areas,
         seed,
-        inference=_inference(plain, cluster, error if part is None else 0),
-        examples=scores.class_totals,
-        score=xr.DataArray(_observed(scores, part)),
+        leading,
+        inference=_inference(plain, codes, error),
+        examples=scores[0].class_totals,
+        score=leading.copy(data=np.reshape([_observed(each, part) for each in scores], leading.shape)),
+        joint=joint,
     )
-    if part is None:
-        _warn(area, scores, plain)
+    if part is None and not joint:
+        _warn(area, scores[0], plain)
     return area
+
+
+def _contents(systems: Sequence[Examples | BinnedScores], joint: bool) -> tuple[Array, Codes | None]:
+    """Return the figures that tell scores from others, and the clusters of the examples, positives first, if any.
+
+    Those of one system are in the order of its scores.
+    """
+    first = systems[0]
+    if isinstance(first, BinnedScores):
+        return np.concatenate([first.thresholds, *first.counts]), None
+    if joint:
+        contents, codes = np.hstack(stacked(systems)), first.cluster_by_class
+    else:
+        contents = np.concatenate([first.scores.positive, first.scores.negative])[None]
+        codes = None if first.cluster is None else np.concatenate(first.clusters_by_score)
+    return contents if codes is None else np.vstack([contents, codes]), codes
 
 
 def _own_seed(seed: int, scores: Array) -> int:
@@ -244,7 +269,7 @@ def _own_seed(seed: int, scores: Array) -> int:
 def _observed(scores: Scores | BinnedScores, part: PartOfCurve | None) -> float:
     """Return the area under the observed curve, or under a part of it: straight between thresholds."""
     if part is not None:
-        return float(Observed(scores).areas(part)[0])
+        return float(observed_curve(scores).areas(part)[0])
     if isinstance(scores, BinnedScores):
         return float(scores.counts[0] @ twice_below_each(scores.counts[1])) / (2 * np.prod(scores.class_totals))
     return observed_area(scores.positive, scores.negative)
@@ -294,50 +319,22 @@ def _warn_of_pairs(instead: str) -> None:
     )
 
 
-# ── Systems on the same examples ──
-
-
-def _areas_of_systems(
-    y_true: Any,
-    systems: Mapping[Any, Any],
+def _joint_areas(
+    systems: Mapping[Any, Examples | BinnedScores],
     method: str,
-    part: PartOfCurve | None,
-    pos_label: Any,
-    cluster: Any,
+    *,
     draws: int,
-    seed: int,
+    rng: np.random.Generator,
     progressbar: bool,
-) -> Marginal:
-    """Return the joint areas of systems, or parts of them, along ``model``."""
-    is_positive = positives(y_true, pos_label)
-    scores = np.stack(checked_scores(len(is_positive), systems))
-    positive, negative = scores[:, is_positive], scores[:, ~is_positive]
-    clusters = clusters_by_class(cluster, is_positive, "y_true")
-    codes = None if clusters is None else np.concatenate(clusters)
-    contents = np.concatenate([positive, negative], 1)
-    seed = _own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
-    areas: Array | Distribution
-    if part is not None:
-        curves = curves_of_systems(positive, negative, codes, draws, seed, progressbar)
-        areas = np.stack([of_system.areas(part) for of_system in curves])
-    elif method == "delong":
-        placements = Placements.of(positive, negative, codes)
-        _warn_of_separated(list(systems), placements)
-        areas = JointNormal.of(placements.mean, placements.covariance, BOUNDS)
-    else:
-        areas = bootstrapped(positive, negative, codes, draws, np.random.default_rng(seed), progressbar)
-    pairs = zip(np.sort(positive), np.sort(negative), strict=True)
-    leading = over_systems(systems)
-    return marginal_of_scores(
-        QUANTITY if part is None else part.quantity,
-        areas,
-        seed,
-        leading,
-        inference=_inference(method, codes),
-        examples=(negative.shape[1], positive.shape[1]),
-        score=leading.copy(data=[_observed(Scores(*pair), part) for pair in pairs]),
-        joint=True,
-    )
+    cluster: Codes | None,
+) -> Array | Distribution:
+    """Return the joint areas of systems on the same examples."""
+    positive, negative = stacked(systems.values())
+    if method == "bayesian_bootstrap":
+        return bootstrapped(positive, negative, cluster, draws, rng, progressbar)
+    placements = Placements.of(positive, negative, cluster)
+    _warn_of_separated(list(systems), placements)
+    return JointNormal.of(placements.mean, placements.covariance, BOUNDS)
 
 
 def _warn_of_separated(systems: Sequence[Any], placements: Placements) -> None:

@@ -23,11 +23,11 @@ from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metri
 from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
 from bayesperf.curves.expected_performance.criteria import Criterion, CriterionFunction, criterion_of, grid, nearest
 from bayesperf.curves.expected_performance.system import (
-    Examples,
     System,
     ThresholdRule,
     by_system,
     drawn_cells,
+    examples_of,
     systems_from,
 )
 from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
@@ -671,7 +671,7 @@ def epc_a_posteriori(
     [0.12, 0.21]
     """
     tests = by_system("test", test, cluster)
-    tested = {name: Examples.of(pair, "test", pos_label, ids) for name, (pair, ids) in tests.items()}
+    tested = {name: examples_of(pair, "test", pos_label, ids) for name, (pair, ids) in tests.items()}
     parts = {name: System.without_folds(each, each) for name, each in tested.items()}
     chosen = criterion_of(criterion, criterion_metrics)
     return _curve(parts, test, chosen, metric, alphas, method, prior, "test", draws, random_seed, progressbar)

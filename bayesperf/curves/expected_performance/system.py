@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
 from bayesperf.core.weights import alike, blocks_of_draws, cluster_weights, tallied
@@ -29,7 +29,7 @@ from bayesperf.curves.expected_performance.criteria import (
     minimisers,
     thinned,
 )
-from bayesperf.curves.scored_systems import NAMELESS, clusters_of_examples, systems_of
+from bayesperf.curves.scored_systems import NAMELESS, Examples, clusters_of_examples, systems_of
 from bayesperf.data.classifier_scores import Scores, labelled_scores
 from bayesperf.data.label_encoding import encode
 from bayesperf.distributions.drawing import gamma_masses
@@ -38,42 +38,23 @@ if TYPE_CHECKING:
     from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 
 
-@dataclass(frozen=True, eq=False)
-class Examples(Held):
-    """Labelled scores, in the order given."""
+def examples_of(data: Any, name: str, pos_label: Any, cluster: Any = None) -> Examples:
+    """Return the examples of a pair (labels, scores), checked; errors name the pair."""
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise InputTypeError(name, f"must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
+    try:
+        positive, score = labelled_scores(data[0], data[1], pos_label)
+    except InputError as error:
+        raise type(error)(name, str(error)) from None
+    return Examples(positive, score, clusters_of_examples(cluster, len(score), name))
 
-    # Whether an example is of the positive class, (n,).
-    positive: Booleans
-    # Its score, (n,).
-    score: Array
-    # Which cluster it belongs to, numbered from 0; None if every example is by itself, (n,), or None.
-    cluster: Codes | None = None
 
-    @classmethod
-    def of(cls, data: Any, name: str, pos_label: Any, cluster: Any = None) -> Examples:
-        """Return the examples of a pair (labels, scores), checked; errors name the pair."""
-        if not isinstance(data, tuple | list) or len(data) != 2:
-            raise InputTypeError(name, f"must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
-        try:
-            positive, score = labelled_scores(data[0], data[1], pos_label)
-        except InputError as error:
-            raise type(error)(name, str(error)) from None
-        return cls(positive, score, clusters_of_examples(cluster, len(score), name))
-
-    def same_as(self, other: Examples) -> bool:
-        """Whether these are the same labels and scores in the same order."""
-        return np.array_equal(self.positive, other.positive) and np.array_equal(self.score, other.score)
-
-    def alike(self, other: Examples | None) -> bool:
-        """Whether these have the same labels, and clusters, in the same order, as the same examples have."""
-        return other is not None and all(
-            np.array_equal(own, others) if own is not None and others is not None else own is others
-            for own, others in ((self.positive, other.positive), (self.cluster, other.cluster))
-        )
-
-    def sorted(self) -> Scores:
-        """Return the scores of either class in ascending order."""
-        return Scores(np.sort(self.score[self.positive]), np.sort(self.score[~self.positive]))
+def _may_be_the_same(one: Examples, other: Examples | None) -> bool:
+    """Whether two have the same labels, and clusters, in the same order, as the same examples have."""
+    return other is not None and all(
+        np.array_equal(own, others) if own is not None and others is not None else own is others
+        for own, others in ((one.positive, other.positive), (one.cluster, other.cluster))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +137,7 @@ class System(Held):
     @classmethod
     def without_folds(cls, development: Examples, test: Examples) -> System:
         """Return the system whose thresholds are chosen on one set and tested on another, or the same."""
-        return cls((development.sorted(),), test, np.zeros(len(test.score), dtype=np.intp), [], development)
+        return cls((development.scores,), test, np.zeros(len(test.score), dtype=np.intp), [], development)
 
     @property
     def chosen_on(self) -> str:
@@ -244,14 +225,14 @@ def systems_from(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, 
 
 def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, dev_cluster: Any) -> System:
     """Return the system of a development and a test set, or of a test set in folds."""
-    tested = Examples.of(test, "test", pos_label, cluster)
+    tested = examples_of(test, "test", pos_label, cluster)
     if (dev is None) == (folds is None):
         raise InputError("dev", "give a development set, or else folds of the test set to choose thresholds by.")
     if dev is None and dev_cluster is not None:
         raise InputError("dev_cluster", "there is no development set.", "Those of the test set, in folds, are cluster.")
     if dev is not None:
-        development = Examples.of(dev, "dev", pos_label, dev_cluster)
-        if development.same_as(tested):
+        development = examples_of(dev, "dev", pos_label, dev_cluster)
+        if all(map(np.array_equal, (development.positive, development.score), (tested.positive, tested.score))):
             raise InputError(
                 "dev and test",
                 "are the same examples: a threshold that is chosen on the test set performs better "
@@ -272,7 +253,7 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, dev
             raise InputError(
                 "folds", f"without fold {label!r} the rest hold one class only, and no threshold is chosen."
             )
-        others.append(Examples(tested.positive[rest], tested.score[rest]).sorted())
+        others.append(Examples(tested.positive[rest], tested.score[rest]).scores)
     return System(tuple(others), tested, column.codes.copy(), labels, None)
 
 
@@ -325,7 +306,7 @@ def _samples(
     set are development sets as well, and so belong to its sample.
     """
     developed = [s.development for s in systems]
-    shared = curve.paired and all(d is not None and d.alike(developed[0]) for d in developed)
+    shared = curve.paired and all(d is not None and _may_be_the_same(d, developed[0]) for d in developed)
     # The examples of each sample, and its tables: those that are tested, and those that choose.
     members: dict[tuple[str, int], tuple[Examples, list[IntervalCounts], list[IntervalCounts]]] = {}
     for i, (system, test, dev) in enumerate(zip(systems, tests, choosing, strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from bayesperf.curves.roc.called_positive import (
     steps_at_scores,
     steps_between_scores,
 )
-from bayesperf.curves.scored_systems import SystemScores, orders_of
+from bayesperf.curves.scored_systems import Examples, orders_of, scores_by_class, stacked
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores, by_class
 from bayesperf.distributions.quadrature import tanh_sinh
@@ -78,51 +79,51 @@ class RocDraws(ABC):
     @property
     def thresholds(self) -> Array:
         """The thresholds (T,): inf, then the scores from the greatest down."""
-        return np.concatenate([[np.inf], self.scores.thresholds])
-
-    def _drawn_prevalence(self, draws: int, seed: int) -> Array:
-        """Return draws of the prevalence by the Bayesian bootstrap of all examples: Beta(positives, negatives)."""
-        rng = np.random.default_rng([seed, _PREVALENCE])
-        negative, positive = self.scores.class_totals
-        return rng.beta(positive, negative, (draws, 1))
+        return all_thresholds(self.scores)
 
 
+def all_thresholds(scores: Scores | BinnedScores) -> Array:
+    """Return inf, at which nothing is called positive, then the scores from the greatest down."""
+    return np.concatenate([[np.inf], scores.thresholds])
+
+
+def _drawn_prevalence(scores: Scores | BinnedScores, draws: int, seed: int) -> Array:
+    """Return draws of the prevalence by the Bayesian bootstrap of all examples: Beta(positives, negatives)."""
+    negative, positive = scores.class_totals
+    return np.random.default_rng([seed, _PREVALENCE]).beta(positive, negative, (draws, 1))
+
+
+@dataclass(frozen=True)
 class WeightedCurves(RocDraws):
-    """Curves that weights of the examples make."""
+    """Curves that weights of the examples make; a maker below says how they are drawn."""
 
-    steps: Callable[[Counts], Steps] = staticmethod(steps_between_scores)
-
-    @abstractmethod
-    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        """Yield weights of the steps of positives and of negatives, some draws at a time."""
+    scores: Scores | BinnedScores
+    # From the steps of positives and of negatives to the weights of both, some draws at a time.
+    weights: Callable[[Steps, Steps], Iterator[tuple[Array | Counts, Array | Counts]]]
+    drawn_prevalence: Callable[[], Array]
+    # Thresholds between which curves are straight, and the steps of a class between them.
+    knots: Array
+    steps: Callable[[Counts], Steps] = steps_between_scores
 
     @property
-    def _knots(self) -> Array:
-        """Thresholds between which curves are straight: all of them or, if they are very many, most at both ends."""
-        thresholds = self.thresholds
-        last = len(thresholds) - 1
-        if last <= _ALL_KNOTS:
-            return thresholds
-        inner = np.linspace(_END_KNOTS, last - _END_KNOTS, _INNER_KNOTS).astype(int)
-        places = np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])
-        knots: Array = thresholds[places]
-        return knots
+    def prevalence(self) -> Array:
+        return self.drawn_prevalence()
 
     def _blocks(self, thresholds: Array) -> Iterator[tuple[PositiveRates, PositiveRates]]:
         """Yield the rates at which positives and negatives are called positive, some draws at a time."""
         negative, positive = (self.steps(of_class) for of_class in self.scores.called(thresholds))
-        for of_positive, of_negative in self._weights_of(positive, negative):
+        for of_positive, of_negative in self.weights(positive, negative):
             yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
     def recall(self, fpr: Array) -> Array:
-        blocks = self._blocks(self._knots)
+        blocks = self._blocks(self.knots)
         return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in blocks])
 
     def fpr(self, recall: Array) -> Array:
         # Seen from its other end, a curve comes to the least false positive rate last.
         specificity = [
             interpolated(positive.negative_rates(), negative.negative_rates(), 1 - recall)
-            for positive, negative in self._blocks(self._knots)
+            for positive, negative in self._blocks(self.knots)
         ]
         return 1 - np.concatenate(specificity)
 
@@ -131,75 +132,71 @@ class WeightedCurves(RocDraws):
             yield negative.at_every_threshold(), positive.at_every_threshold()
 
     def areas(self, part: PartOfCurve) -> Array:
-        return np.concatenate([part.areas(*rates) for rates in self._blocks(self._knots)])
+        return np.concatenate([part.areas(*rates) for rates in self._blocks(self.knots)])
 
 
-@dataclass(frozen=True)
-class Observed(WeightedCurves):
-    """The observed curve: one draw, in which all examples have the same weight."""
-
-    scores: Scores | BinnedScores
-    steps = staticmethod(steps_at_scores)
-
-    @property
-    def _knots(self) -> Array:
-        return self.thresholds
-
-    @property
-    def prevalence(self) -> Array:
-        negative, positive = self.scores.class_totals
-        return np.array([[positive / (positive + negative)]])
-
-    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        yield positive.sizes[None, :], negative.sizes[None, :]
+def _knots(scores: Scores | BinnedScores) -> Array:
+    """Return the thresholds at which drawn curves bend: all or, if they are very many, most of them at both ends."""
+    thresholds = all_thresholds(scores)
+    last = len(thresholds) - 1
+    if last <= _ALL_KNOTS:
+        return thresholds
+    inner = np.linspace(_END_KNOTS, last - _END_KNOTS, _INNER_KNOTS).astype(int)
+    places = np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])
+    return np.asarray(thresholds[places])
 
 
-@dataclass(frozen=True)
-class Bootstrapped(WeightedCurves):
-    """Curves by the Bayesian bootstrap of each class, which take any course between the scores."""
-
-    scores: Scores | BinnedScores
-    draws: int
-    seed: int
-    progressbar: bool
-
-    @property
-    def prevalence(self) -> Array:
-        return self._drawn_prevalence(self.draws, self.seed)
-
-    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        rng = np.random.default_rng([self.seed, _CURVE])
-        sizes = np.concatenate([positive.sizes, negative.sizes])
-        for weights in weight_blocks(rng, sizes, self.draws, self.progressbar):
-            of_positive, of_negative = np.split(weights, [len(positive.sizes)], axis=1)
-            yield of_positive, of_negative
+def observed_curve(scores: Scores | BinnedScores) -> WeightedCurves:
+    """Return the observed curve: one draw, in which all examples have the same weight."""
+    return WeightedCurves(
+        scores, _equal_weights, partial(_observed_prevalence, scores), all_thresholds(scores), steps_at_scores
+    )
 
 
-class ByUnits(WeightedCurves):
-    """Curves by weights of units: examples, groups or clusters of them, and what no example has shown.
+def _equal_weights(positive: Steps, negative: Steps) -> Iterator[tuple[Counts, Counts]]:
+    yield positive.sizes[None, :], negative.sizes[None, :]
 
-    A unit has one weight, whatever gaps it is in.
+
+def _observed_prevalence(scores: Scores | BinnedScores) -> Array:
+    negative, positive = scores.class_totals
+    return np.array([[positive / (positive + negative)]])
+
+
+def bootstrapped(scores: Scores | BinnedScores, draws: int, seed: int, progressbar: bool) -> WeightedCurves:
+    """Return curves by the Bayesian bootstrap of each class, which take any course between the scores."""
+    weights = partial(_weights_of_gaps, draws, seed, progressbar)
+    return WeightedCurves(scores, weights, partial(_drawn_prevalence, scores, draws, seed), _knots(scores))
+
+
+def _weights_of_gaps(
+    draws: int, seed: int, progressbar: bool, positive: Steps, negative: Steps
+) -> Iterator[tuple[Array, Array]]:
+    rng = np.random.default_rng([seed, _CURVE])
+    sizes = np.concatenate([positive.sizes, negative.sizes])
+    for weights in weight_blocks(rng, sizes, draws, progressbar):
+        yield weights[:, : len(positive.sizes)], weights[:, len(positive.sizes) :]
+
+
+# ── Weights of units: examples, groups or clusters of them, and what no example has shown ──
+
+
+def _weights_of_units(
+    units_of_gaps: tuple[Codes, Codes], blocks: Callable[[], Iterator[Array]], positive: Steps, negative: Steps
+) -> Iterator[tuple[Array, Array]]:
+    """Yield weights of the steps by those of units, (some draws, units); a unit has one, whatever gaps it is in.
+
+    The units (k, gaps) that share each gap are of positives and of negatives, from the top down.
     """
-
-    @property
-    @abstractmethod
-    def _units_of_gaps(self) -> tuple[Codes, Codes]:
-        """The units (k, gaps) that share each gap, of positives and of negatives, from the top down."""
-
-    @abstractmethod
-    def _blocks_of_units(self) -> Iterator[Array]:
-        """Yield the weights of the units, (some draws, units)."""
-
-    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        both, tables = (positive, negative), list[csr_array]()
-        at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
-        for block in self._blocks_of_units():
-            tables = tables or [
-                _summed(steps, units, block.shape[1]) for steps, units in zip(both, self._units_of_gaps, strict=True)
-            ]
-            for weights in np.split(block, range(at_once, len(block), at_once)):
-                of_positive, of_negative = ((table @ weights.T).T for table in tables)
-                yield of_positive, of_negative
+    at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
+    tables = list[csr_array]()
+    for block in blocks():
+        tables = tables or [
+            _summed(steps, units, block.shape[1])
+            for steps, units in zip((positive, negative), units_of_gaps, strict=True)
+        ]
+        for weights in np.split(block, range(at_once, len(block), at_once)):
+            of_positive, of_negative = ((table @ weights.T).T for table in tables)
+            yield of_positive, of_negative
 
 
 def _summed(steps: Steps, units: Codes, number: int) -> csr_array:
@@ -207,47 +204,41 @@ def _summed(steps: Steps, units: Codes, number: int) -> csr_array:
     return tallied(np.tile(steps.of_gaps, len(units)), units.ravel(), (len(steps.sizes), number)) / len(units)
 
 
-@dataclass(frozen=True)
-class ClusterBootstrapped(ByUnits):
-    """Curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`), which all its examples have.
+def bootstrapped_clusters(
+    system: Examples | BinnedScores, draws: int, seed: int, progressbar: bool, order: int
+) -> WeightedCurves:
+    """Return curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`) of all its examples.
 
     Between scores a gap has half the weight of each neighbour; beyond both ends the other half is the weight of one
-    additional example, which systems share that order the examples alike.
+    additional example, which systems share that order the examples alike. `order` is which of their different orders
+    the system has.
     """
+    assert isinstance(system, Examples)
+    assert system.cluster is not None
+    group = at_random(1 + int(system.cluster.max()), _MOST_UNITS, np.random.default_rng([seed, _GROUPS]))
+    positive, negative = (group[of_class] for of_class in system.clusters_by_score)
+    sizes = np.stack([np.bincount(of_class, minlength=1 + int(group.max())) for of_class in (positive, negative)])
+    blocks = partial(_blocks_of_clusters, sizes.sum(0), draws, seed, progressbar, order)
+    beyond = sizes.shape[1]
+    units = _neighbours(positive, beyond + 1), _neighbours(negative, beyond)
+    prevalence = partial(_prevalence_of_clusters, sizes, blocks)
+    return WeightedCurves(system.scores, partial(_weights_of_units, units, blocks), prevalence, _knots(system.scores))
 
-    scores: Scores
-    # Positives and negatives, in the order of their scores.
-    clusters: tuple[Codes, Codes]
-    draws: int
-    seed: int
-    progressbar: bool
-    # Which of the different orders the system has.
-    order: int = 0
 
-    @property
-    def prevalence(self) -> Array:
-        number = 1 + max(int(of_class.max()) for of_class in self.clusters)
-        positive, negative = (np.bincount(of_class, minlength=number) for of_class in self.clusters)
-        blocks = [weights[:, :-2] for weights in self._blocks_of_units()]
-        return np.concatenate([(w @ positive / (w @ (positive + negative)))[:, None] for w in blocks])
+def _blocks_of_clusters(sizes: Counts, draws: int, seed: int, progressbar: bool, order: int) -> Iterator[Array]:
+    """Yield weights of clusters, and of one more example in either class."""
+    rng, rng_of_order = (np.random.default_rng(key) for key in ([seed, _CURVE], [seed, _UNSEEN, order]))
+    for block in blocks_of_draws(draws, len(sizes) + 2, progressbar):
+        of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
+        unseen = rng.standard_exponential((block, 2))
+        if order:
+            unseen = rng_of_order.standard_exponential((block, 2))
+        yield np.hstack([of_clusters, unseen])
 
-    @property
-    def _units_of_gaps(self) -> tuple[Codes, Codes]:
-        positive, negative = self.clusters
-        beyond = 1 + max(int(positive.max()), int(negative.max()))
-        return _neighbours(positive, beyond + 1), _neighbours(negative, beyond)
 
-    def _blocks_of_units(self) -> Iterator[Array]:
-        # Clusters, and one more example in either class.
-        rng = np.random.default_rng([self.seed, _CURVE])
-        rng_of_order = np.random.default_rng([self.seed, _UNSEEN, self.order])
-        sizes = np.bincount(np.concatenate(self.clusters))
-        for block in blocks_of_draws(self.draws, len(sizes) + 2, self.progressbar):
-            of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
-            unseen = rng.standard_exponential((block, 2))
-            if self.order:
-                unseen = rng_of_order.standard_exponential((block, 2))
-            yield np.hstack([of_clusters, unseen])
+def _prevalence_of_clusters(sizes: Counts, blocks: Callable[[], Iterator[Array]]) -> Array:
+    drawn = [weights[:, :-2] for weights in blocks()]
+    return np.concatenate([(weights @ sizes[0] / (weights @ sizes.sum(0)))[:, None] for weights in drawn])
 
 
 def _neighbours(cluster: Codes, beyond: int) -> Codes:
@@ -256,18 +247,65 @@ def _neighbours(cluster: Codes, beyond: int) -> Codes:
     return np.stack([padded[:-1], padded[1:]])
 
 
-def weighted_curves(
-    system: SystemScores, draws: int, seed: int, progressbar: bool, order: int = 0
-) -> Bootstrapped | ClusterBootstrapped:
-    """Return draws of the curve of one system, by weights of the examples or of their clusters."""
-    if system.clusters is None:
-        return Bootstrapped(system.scores, draws, seed, progressbar)
-    assert isinstance(system.scores, Scores)
-    of_positives, of_negatives = system.clusters
-    number = 1 + max(int(of_positives.max()), int(of_negatives.max()))
-    group = at_random(number, _MOST_UNITS, np.random.default_rng([seed, _GROUPS]))
-    clusters = group[of_positives], group[of_negatives]
-    return ClusterBootstrapped(system.scores, clusters, draws, seed, progressbar, order)
+# ── Curves of systems on the same examples ──
+
+
+def curves_of_systems(
+    systems: Sequence[Examples | BinnedScores], draws: int, seed: int, progressbar: bool
+) -> list[WeightedCurves]:
+    """Return draws of the curves of systems on the same examples, by one set of weights."""
+    first = systems[0]
+    if isinstance(first, Examples) and first.cluster is not None:
+        pairs = zip(systems, orders_of(np.hstack(stacked(systems))).tolist(), strict=True)
+        return [bootstrapped_clusters(each, draws, seed, progressbar, order) for each, order in pairs]
+    if len(systems) > 1:
+        return paired_curves(systems, draws, seed, progressbar, _MOST_UNITS)
+    return [bootstrapped(scores_by_class(first), draws, seed, progressbar)]
+
+
+def paired_curves(
+    given: Sequence[Examples | BinnedScores], draws: int, seed: int, progressbar: bool, most: int | None = None
+) -> list[WeightedCurves]:
+    """Return draws of the curves of systems by weights of the examples (or of their clusters) that all of them share.
+
+    A positive has the weight of the gap just above its score, a negative the weight of the gap just below. With weights
+    of the scores alone, parts of curves are too large, and their intervals too narrow. In the remaining gap, below all
+    positives or above all negatives, a class overlaps the other unseen: each system has its own there, unless it orders
+    the examples as another does. At most so many examples of a class have weights of their own; more are put together
+    at random.
+    """
+    systems = [each for each in given if isinstance(each, Examples)]
+    positive, negative = stacked(systems)
+    cluster, totals = systems[0].cluster_by_class, (positive.shape[1], negative.shape[1])
+    orders = orders_of(np.hstack([positive, negative]))
+    # If the classes overlap in no cluster, only clusters can show how rarely they do.
+    separated = cluster is not None and any(system.scores.separated for system in systems)
+    by_class = np.split(cluster, [totals[0]]) if cluster is not None and separated else [None, None]
+    # Mean weights of the gaps below all positives and above all negatives, of each order of the examples.
+    beyond = np.repeat([unit_size(codes) for codes in by_class], 1 + orders.max())
+    rng = np.random.default_rng([seed, _GROUPS])
+    of_positives, of_negatives = (at_random(number, most or number, rng) for number in totals)
+    of_negatives += 1 + of_positives.max()
+    units = 1 + of_negatives.max()
+    # The units, then both gaps of each order.
+    sizes = np.concatenate([np.ones(units), beyond])
+    blocks = partial(_blocks_of_examples, sizes, cluster, draws, seed, progressbar)
+    curves = []
+    for system, order, own, others in zip(systems, orders.tolist(), positive, negative, strict=True):
+        below, above = units + order, units + order + 1 + orders.max()
+        falling = (np.argsort(-of_class, kind="stable") for of_class in (own, others))
+        of_gaps = [of_class[places] for of_class, places in zip((of_positives, of_negatives), falling, strict=True)]
+        gaps = np.append(of_gaps[0], below)[None], np.append(above, of_gaps[1])[None]
+        prevalence = partial(_drawn_prevalence, system.scores, draws, seed)
+        weights = partial(_weights_of_units, gaps, blocks)
+        curves.append(WeightedCurves(system.scores, weights, prevalence, _knots(system.scores)))
+    return curves
+
+
+def _blocks_of_examples(
+    sizes: Array, cluster: Codes | None, draws: int, seed: int, progressbar: bool
+) -> Iterator[Array]:
+    return weight_blocks(np.random.default_rng(seed), sizes, draws, progressbar, cluster)
 
 
 @dataclass(frozen=True)
@@ -295,7 +333,7 @@ class Binormal(RocDraws):
 
     @property
     def prevalence(self) -> Array:
-        return self._drawn_prevalence(len(self.a), self.seed)
+        return _drawn_prevalence(self.scores, len(self.a), self.seed)
 
     def recall(self, fpr: Array) -> Array:
         return np.asarray(ndtr(self.a + self.b * ndtri(fpr)))
@@ -318,94 +356,6 @@ def integral(along: Callable[[Array], Array], low: float, high: float) -> Array:
     """Return the integrals of drawn functions from low to high, however steep their ends are, (draws,)."""
     node, _, weight = tanh_sinh()
     return np.asarray((high - low) * (along(low + (high - low) * node) * weight).sum(-1))
-
-
-# ── Curves of systems on the same examples ──
-
-
-@dataclass(frozen=True)
-class Paired(ByUnits):
-    """Curves of one of several systems on the same examples, whose weights all of them share.
-
-    A positive has the weight of the gap just above its score, a negative the weight of the gap just below. With weights
-    of the scores alone, parts of curves are too large, and their intervals too narrow. In the remaining gap, below all
-    positives or above all negatives, a class overlaps the other unseen: each system has its own there, unless it orders
-    the examples as another does.
-    """
-
-    scores: Scores
-    # The examples of either class from the greatest score down, and which of the different orders that is.
-    falling: tuple[Codes, Codes]
-    order: int
-    # The unit of each example, positives first, that has a weight: the example itself or, of very many, a group.
-    unit: Codes
-    # Mean weights of the gaps below all positives and above all negatives, of each order of the examples.
-    beyond: Array
-    draws: int
-    seed: int
-    progressbar: bool
-    # Clusters of the examples, if there are any.
-    cluster: Codes | None
-
-    @property
-    def prevalence(self) -> Array:
-        return self._drawn_prevalence(self.draws, self.seed)
-
-    @property
-    def _units_of_gaps(self) -> tuple[Codes, Codes]:
-        below = 1 + self.unit.max() + self.order
-        above = below + self.beyond.shape[1]
-        positives, negatives = np.split(self.unit, [len(self.falling[0])])
-        of_positive, of_negative = positives[self.falling[0]], negatives[self.falling[1]]
-        return np.append(of_positive, below)[None], np.append(above, of_negative)[None]
-
-    def _blocks_of_units(self) -> Iterator[Array]:
-        # The units, then both gaps of each order.
-        sizes = np.concatenate([np.ones(1 + self.unit.max()), *self.beyond])
-        rng = np.random.default_rng(self.seed)
-        return weight_blocks(rng, sizes, self.draws, self.progressbar, self.cluster)
-
-
-def paired_curves(systems: Sequence[SystemScores], draws: int, seed: int, progressbar: bool) -> list[WeightedCurves]:
-    """Return draws of the curves of systems on the same examples, by one set of weights."""
-    if len(systems) == 1:
-        return [weighted_curves(systems[0], draws, seed, progressbar)]
-    positive, negative = (np.stack(of_class) for of_class in zip(*(each.by_example() for each in systems), strict=True))
-    if systems[0].clusters is None:
-        return [*curves_of_systems(positive, negative, None, draws, seed, progressbar, _MOST_UNITS)]
-    orders = orders_of(np.concatenate([positive, negative], 1)).tolist()
-    return [weighted_curves(each, draws, seed, progressbar, order) for each, order in zip(systems, orders, strict=True)]
-
-
-def curves_of_systems(
-    positive: Array,
-    negative: Array,
-    cluster: Codes | None,
-    draws: int,
-    seed: int,
-    progressbar: bool,
-    most: int | None = None,
-) -> list[Paired]:
-    """Return draws of the curves of systems with scores (S, n) and (S, m), by one set of weights.
-
-    Clusters (n + m,), if there are any, have positives first. At most so many examples of a class have weights of their
-    own; more are put together at random.
-    """
-    scores = [Scores(*of_system) for of_system in zip(np.sort(positive), np.sort(negative), strict=True)]
-    order = orders_of(np.concatenate([positive, negative], 1))
-    totals = positive.shape[1], negative.shape[1]
-    separated = any(of_system.separated for of_system in scores)
-    # If the classes overlap in no cluster, only clusters can show how rarely they do.
-    by_class = [None, None] if cluster is None or not separated else np.split(cluster, [totals[0]])
-    beyond = np.repeat([[unit_size(codes)] for codes in by_class], 1 + int(order.max()), axis=1)
-    rng = np.random.default_rng([seed, _GROUPS])
-    of_positives, of_negatives = (at_random(number, most or number, rng) for number in totals)
-    unit = np.append(of_positives, 1 + of_positives.max() + of_negatives)
-    falling = zip(*(np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)), strict=True)
-    return [
-        Paired(each, of_classes, number, unit, beyond, draws, seed, progressbar, cluster)
-        for each, of_classes, number in zip(scores, falling, order.tolist(), strict=True)
-    ]
 
 
 # ── Kinds of curves, and thresholds that meet a target ──
@@ -462,14 +412,9 @@ def _precision(drawn: RocDraws, recall: Array) -> Array:
     return np.asarray(metrics.get("precision").function(tp=tp, fp=fp))
 
 
-def _all_thresholds(scores: Scores | BinnedScores) -> Array:
-    """Return inf, at which nothing is called positive, then the scores from the greatest down."""
-    return np.concatenate([[np.inf], scores.thresholds])
-
-
 def _between_no_errors(scores: Scores | BinnedScores) -> Array:
     """Return the thresholds from the last one without a false positive to the first without a false negative."""
-    thresholds = _all_thresholds(scores)
+    thresholds = all_thresholds(scores)
     false, true = scores.called(thresholds)
     first = int(np.searchsorted(false, 0, side="right")) - 1
     return thresholds[first : int(np.searchsorted(true, true[-1])) + 1]
@@ -478,8 +423,8 @@ def _between_no_errors(scores: Scores | BinnedScores) -> Array:
 CURVE_KINDS = {
     kind.name: kind
     for kind in (
-        CurveKind("roc", "fpr", "recall", lambda _: EVEN, lambda drawn, fpr: drawn.recall(fpr), _all_thresholds),
-        CurveKind("precision_recall", "recall", "precision", lambda _: EVEN[1:], _precision, _all_thresholds),
+        CurveKind("roc", "fpr", "recall", lambda _: EVEN, lambda drawn, fpr: drawn.recall(fpr), all_thresholds),
+        CurveKind("precision_recall", "recall", "precision", lambda _: EVEN[1:], _precision, all_thresholds),
         CurveKind("det", "fpr", "fnr", _grid_in_normal_deviates, _fnr, _between_no_errors),
     )
 }

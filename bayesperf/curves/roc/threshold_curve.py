@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.auc import INFERENCES, roc_auc
@@ -26,18 +26,20 @@ from bayesperf.curves.roc.curve_draws import (
     Binormal,
     Choice,
     CurveKind,
-    Observed,
     RocDraws,
+    curves_of_systems,
     integral,
-    paired_curves,
+    observed_curve,
     threshold_choice,
 )
 from bayesperf.curves.scored_systems import (
-    SystemScores,
+    Examples,
     bootstrap_of,
     marginal_of_scores,
     name_of_scores,
     over_systems,
+    scores_by_class,
+    stacked,
     system_scores,
     systems_of,
 )
@@ -69,7 +71,7 @@ class ThresholdCurve(CurveOfParts):
     ----------
     name : {"roc", "precision_recall", "det"}
         The kind of curve.
-    parts : mapping of str to SystemScores
+    parts : mapping of str to Examples or BinnedScores
         The scores of each system; the name is empty for one without a name.
     method : {"bayesian_bootstrap", "beta", "binormal"}
         The method of its band.
@@ -99,7 +101,7 @@ class ThresholdCurve(CurveOfParts):
     """
 
     name: str
-    parts: Mapping[Any, SystemScores]
+    parts: Mapping[Any, Examples | BinnedScores]
     method: str
     prior: str | priors.Prior | None
     n_draws: int
@@ -117,12 +119,18 @@ class ThresholdCurve(CurveOfParts):
     @property
     def class_totals(self) -> tuple[int, int]:
         """Numbers of negatives and of positives."""
-        return self._first.scores.class_totals
+        return self._scores[0].class_totals
+
+    @cached_property
+    def _scores(self) -> list[Scores | BinnedScores]:
+        """The scores of each system by class."""
+        return [scores_by_class(part) for part in self.parts.values()]
 
     @property
-    def _first(self) -> SystemScores:
-        """The only system, or the first of several."""
-        return next(iter(self.parts.values()))
+    def _cluster(self) -> Codes | None:
+        """The cluster of each example, if any."""
+        first = next(iter(self.parts.values()))
+        return first.cluster if isinstance(first, Examples) else None
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -136,12 +144,12 @@ class ThresholdCurve(CurveOfParts):
     @cached_property
     def _counts_of_points(self) -> dict[str, xr.DataArray]:
         """The four cells at the thresholds of the points, of all systems, descending."""
-        first, *others = [self.curve_kind.thresholds(part.scores) for part in self.parts.values()]
+        first, *others = map(self.curve_kind.thresholds, self._scores)
         return self._counts(np.unique(np.concatenate([first, *others]))[::-1] if others else first)
 
     def _counts(self, thresholds: Array) -> dict[str, xr.DataArray]:
         """The four cells at any thresholds."""
-        each = [_cells(part.scores, thresholds) for part in self.parts.values()]
+        each = [_cells(scores, thresholds) for scores in self._scores]
         return {name: self._labelled(np.stack([of[name] for of in each]), threshold=thresholds) for name in each[0]}
 
     def _points(self, counts: Mapping[str, xr.DataArray]) -> xr.Dataset:
@@ -229,9 +237,7 @@ class ThresholdCurve(CurveOfParts):
     def _points_of_band(self) -> xr.Dataset:
         if self.method == "beta":
             return self.dataset
-        return self._on_grid(
-            [self.curve_kind.along(Observed(part.scores), self._grid)[0] for part in self.parts.values()]
-        )
+        return self._on_grid([self.curve_kind.along(observed_curve(scores), self._grid)[0] for scores in self._scores])
 
     def joint_draws(self) -> xr.Dataset:
         """Return drawn curves: the second rate along the first, with last dim ``draw``."""
@@ -253,7 +259,7 @@ class ThresholdCurve(CurveOfParts):
                 f"kind='simultaneous' is not to be had by method={method!r}, which takes each threshold by itself.",
                 "Take the band of a curve made with method='bayesian_bootstrap'.",
             )
-        if self._first.clusters is not None:
+        if self._cluster is not None:
             raise InputError(
                 "method",
                 f"{method!r} takes examples to be independent, and this curve's are drawn by cluster.",
@@ -266,15 +272,16 @@ class ThresholdCurve(CurveOfParts):
 
     @cached_property
     def _grid(self) -> Array:
-        return np.asarray(self.curve_kind.grid(self._first.scores))
+        return np.asarray(self.curve_kind.grid(self._scores[0]))
 
     @cached_property
     def _drawn_curves(self) -> Sequence[RocDraws]:
         """Drawn curves of each system."""
         if self.method == "binormal":
-            assert isinstance(self._first.scores, Scores)
-            return [Binormal.fitted(self._first.scores, self.n_draws, self.random_seed)]
-        return paired_curves(list(self.parts.values()), self.n_draws, self.random_seed, self.progressbar)
+            (scores,) = self._scores
+            assert isinstance(scores, Scores)
+            return [Binormal.fitted(scores, self.n_draws, self.random_seed)]
+        return curves_of_systems(list(self.parts.values()), self.n_draws, self.random_seed, self.progressbar)
 
     # ── Areas ──
 
@@ -303,15 +310,18 @@ class ThresholdCurve(CurveOfParts):
     @property
     def _data(self) -> dict[str, Any]:
         """Labels, scores and clusters as arguments, positives first, or what stands in their place."""
-        first, (negatives, positives) = self._first, self.class_totals
-        if isinstance(first.scores, BinnedScores):
-            return {"y_true": first.scores}
+        systems = [part for part in self.parts.values() if isinstance(part, Examples)]
+        if not systems:
+            return {"y_true": self._scores[0]}
+        negatives, positives = self.class_totals
         y_true = np.arange(negatives + positives) < positives
-        if not self.names:
-            y_score = np.concatenate([first.scores.positive, first.scores.negative])
-            return {"y_true": y_true, "y_score": y_score, "cluster": first.cluster}
-        by_system = {name: np.concatenate(part.by_example()) for name, part in self.parts.items()}
-        return {"y_true": y_true, "y_score": by_system, "cluster": first.cluster_by_example()}
+        if self.names:
+            by_system = dict(zip(self.names, np.hstack(stacked(systems)), strict=True))
+            return {"y_true": y_true, "y_score": by_system, "cluster": systems[0].cluster_by_class}
+        (only,) = systems
+        cluster = None if only.cluster is None else np.concatenate(only.clusters_by_score)
+        y_score = np.concatenate([only.scores.positive, only.scores.negative])
+        return {"y_true": y_true, "y_score": y_score, "cluster": cluster}
 
     @checked
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
@@ -385,8 +395,9 @@ class ThresholdCurve(CurveOfParts):
         array([0.59, 0.82])
         """
         target, choose = threshold_choice(fpr, recall, cost)
-        observed = (Observed(part.scores) for part in self.parts.values())
-        points, values = (_operating_points(curves, choose) for curves in (observed, self._drawn_curves))
+        points, values = (
+            _operating_points(curves, choose) for curves in (map(observed_curve, self._scores), self._drawn_curves)
+        )
         bounds = {"threshold": (-np.inf, np.inf), "fpr": (0.0, 1.0), "recall": (0.0, 1.0)}
         better = {"threshold": None, "fpr": False, "recall": True}
         scope = Scope("chosen", detail=f"{target}, by the examples that chose it")
@@ -401,7 +412,7 @@ class ThresholdCurve(CurveOfParts):
 
     @property
     def _inference(self) -> str:
-        return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self._first.clusters)
+        return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self._cluster)
 
     def _marginal(self, quantity: Quantity, values: Array, score: xr.DataArray | None = None) -> Marginal:
         return marginal_of_scores(
@@ -676,7 +687,7 @@ def _curve(
         checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
     parts = system_scores(y_true, y_score, pos_label, cluster)
     for system, part in parts.items():
-        _check_part(system, part.scores, method)
+        _check_part(system, scores_by_class(part), method)
     return ThresholdCurve(
         name=name,
         parts=parts,
