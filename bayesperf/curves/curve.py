@@ -16,7 +16,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.curves.scored_systems import NAMELESS
+from bayesperf.curves.scored_systems import NAMELESS, have_names
 from bayesperf.data.axis_names import MODEL
 from bayesperf.distributions.draws import rank_envelope
 
@@ -164,7 +164,7 @@ class CurveOfParts(Curve):
     @property
     def names(self) -> list[Any]:
         """The names of the systems; empty for one without a name."""
-        return [] if [*self.parts] == [NAMELESS] else [*self.parts]
+        return [*self.parts] if have_names(self.parts) else []
 
     def sel(self, *, model: Any) -> Self:
         """Return the curve of one system by its name, or of some by a list of names.

@@ -32,7 +32,7 @@ def marginal_of_scores(
     quantity: Quantity,
     values: Array | Distribution,
     random_seed: int,
-    leading: xr.DataArray | None = None,
+    leading: xr.DataArray = NO_DIMS,
     *,
     inference: str | None = None,
     examples: xr.DataArray | Sequence[int] | None = None,
@@ -45,10 +45,10 @@ def marginal_of_scores(
     """
     if not isinstance(values, Distribution):
         values = Draws.of(quantity.metric, values.reshape(-1, 1, values.shape[-1]), quantity.bounds)
-    leading = NO_DIMS if leading is None else xr.zeros_like(leading, dtype=float)
     if not (examples is None or isinstance(examples, xr.DataArray)):
         examples = xr.DataArray(np.asarray(examples), dims="actual")
     observed = None if score is None else score.rename(quantity.metric)
+    leading = xr.zeros_like(leading, dtype=float)
     return Marginal(quantity, values, leading, None, inference, random_seed, examples, joint, observed)
 
 
@@ -62,18 +62,25 @@ def draws_along(marginal: Marginal) -> Array:
 # ── Systems ──
 
 
-def systems_of(y_score: Any, name: str = "y_score") -> dict[Any, Any] | None:
-    """Return the scores of each system by its name, or None for a single system."""
+def systems_of(y_score: Any, name: str = "y_score") -> dict[Any, Any]:
+    """Return the scores of each system by its name, `NAMELESS` for a single system."""
     if not isinstance(y_score, Mapping | pd.DataFrame):
-        return None
+        return {NAMELESS: y_score}
     if not len(y_score.keys()):
         raise InputError(name, "must map names of systems to their scores; it is empty.")
     return dict(y_score.items())
 
 
+def have_names(systems: Iterable[Any]) -> bool:
+    """Return whether systems have names, given these: whether they are more than a single one without a name."""
+    return [*systems] != [NAMELESS]
+
+
 def over_systems(names: Iterable[Any]) -> xr.DataArray:
-    """Return an array of zeros along the dim of the systems."""
+    """Return an array of zeros along the dim of the systems; without dims for a single system without a name."""
     coordinate = list(names)
+    if not have_names(coordinate):
+        return NO_DIMS
     return xr.DataArray(np.zeros(len(coordinate)), {MODEL: coordinate}, [MODEL])
 
 
@@ -103,7 +110,8 @@ class Examples(Held):
     @cached_property
     def scores(self) -> Scores:
         """The scores of either class, ascending."""
-        return Scores(*map(np.sort, self.by_class(self.score)))
+        positive, negative = map(np.sort, self.by_class(self.score))
+        return Scores(positive, negative)
 
     def by_class[T: (Array, Codes)](self, values: T) -> tuple[T, T]:
         """Return values (n,) of the positives and of the negatives."""
@@ -146,11 +154,10 @@ def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> di
         if cluster is not None:
             raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
         return {NAMELESS: binned}
-    several = systems_of(y_score)
-    systems = {NAMELESS: y_score} if several is None else several
+    systems = systems_of(y_score)
     is_positive = positives(y_true, pos_label)
     scores = checked_scores(len(is_positive), systems)
-    codes = clusters_of_both_classes(cluster, is_positive, "y_score" if several is None else "y_true")
+    codes = clusters_of_both_classes(cluster, is_positive, "y_true" if have_names(systems) else "y_score")
     return {name: Examples(is_positive, of_system, codes) for name, of_system in zip(systems, scores, strict=True)}
 
 

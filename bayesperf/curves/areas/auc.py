@@ -28,9 +28,12 @@ from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.roc.called_positive import PartOfCurve, part_of_curve
 from bayesperf.curves.roc.curve_draws import curves_of_systems, observed_curve, paired_curves
 from bayesperf.curves.scored_systems import (
+    NAMELESS,
     Examples,
     bootstrap_of,
+    have_names,
     marginal_of_scores,
+    name_of_scores,
     over_systems,
     scores_by_class,
     stacked,
@@ -153,9 +156,9 @@ def roc_auc(
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     part = part_of_curve(fpr, recall, standardized)
     systems = _systems(y_score, multi_class)
-    if multi_class is not None or any(map(has_columns, [y_score] if systems is None else systems.values())):
+    if multi_class is not None or any(map(has_columns, systems.values())):
         refuse_for_classes(method, part, pos_label)
-        named = {"y_score": y_score} if systems is None else {f"score of {name!r}": s for name, s in systems.items()}
+        named = {name_of_scores(name): scores for name, scores in systems.items()}
         classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
         classes.refuse_slow(draws)
         return _areas_of_classes(classes, systems, draws, _own_seed(seed, classes.contents), progressbar)
@@ -163,34 +166,32 @@ def roc_auc(
     for what, given, methods in (
         ("of binned scores", isinstance(y_true, BinnedScores), tuple(OF_CLUSTERS)),
         ("of clusters", cluster is not None, tuple(OF_CLUSTERS)),
-        ("of several systems", systems is not None, tuple(OF_CLUSTERS)),
+        ("of several systems", have_names(systems), tuple(OF_CLUSTERS)),
         ("of a part of the curve", part is not None, ("bayesian_bootstrap",)),
     ):
         if given:
             checks.one_of(f"method, {what},", method, methods)
-    if systems is not None and transform is not None:
+    if have_names(systems) and transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
     parts = system_scores(y_true, y_score, pos_label, cluster)
     plain = "delong_logit" if transform else method
-    return _areas_of_systems(parts, systems is not None, plain, part, draws, seed, progressbar)
+    return _areas_of_systems(parts, plain, part, draws, seed, progressbar)
 
 
-def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
-    """Return the scores of each system by name; None for one system, whose mapping may hold its classes."""
-    systems = systems_of(y_score)
-    if multi_class is None or systems is None:
-        return systems
-    by_system = isinstance(y_score, Mapping) and any(map(has_columns, systems.values()))
-    return systems if by_system else None
+def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any]:
+    """Return the scores of each system by name, of which one without a name may be a mapping of its classes."""
+    if multi_class is None or (isinstance(y_score, Mapping) and any(map(has_columns, y_score.values()))):
+        return systems_of(y_score)
+    return {NAMELESS: y_score}
 
 
 def _areas_of_classes(
-    classes: ClassAreas, systems: Mapping[Any, Any] | None, draws: int, seed: int, progressbar: bool
+    classes: ClassAreas, systems: Mapping[Any, Any], draws: int, seed: int, progressbar: bool
 ) -> Marginal:
     """Return the areas of classes, or their average; of several systems by one set of weights."""
     values = classes.drawn(draws, np.random.default_rng(seed), progressbar)
     dims = {} if classes.average else {"label": list(classes.labels)}
-    dims |= {} if systems is None else {MODEL: list(systems)}
+    dims |= {MODEL: list(systems)} if have_names(systems) else {}
     leading = xr.DataArray(np.zeros([len(names) for names in dims.values()]), dims, list(dims))
     observed = np.moveaxis(classes.observed(), 0, -1).reshape(leading.shape)
     return marginal_of_scores(
@@ -201,13 +202,12 @@ def _areas_of_classes(
         inference=bootstrap_of(classes.cluster),
         examples=classes.class_totals,
         score=leading.copy(data=observed),
-        joint=systems is not None,
+        joint=have_names(systems),
     )
 
 
 def _areas_of_systems(
     parts: Mapping[Any, Examples | BinnedScores],
-    joint: bool,
     method: str,
     part: PartOfCurve | None,
     draws: int,
@@ -215,7 +215,7 @@ def _areas_of_systems(
     progressbar: bool,
 ) -> Marginal:
     """Return the area of one system, or the joint areas of several along ``model``, or of parts of their curves."""
-    systems, scores = list(parts.values()), list(map(scores_by_class, parts.values()))
+    systems, scores, joint = list(parts.values()), list(map(scores_by_class, parts.values())), have_names(parts)
     contents, codes = _contents(systems, joint)
     seed = _own_seed(seed, contents)
     areas: Array | Distribution
@@ -226,7 +226,7 @@ def _areas_of_systems(
         rng = np.random.default_rng(seed)
         options: dict[str, Any] = {"draws": draws, "rng": rng, "progressbar": progressbar, "cluster": codes}
         areas = _joint_areas(parts, method, **options) if joint else AREAS[method](scores[0], **options)
-    leading = over_systems(parts) if joint else NO_DIMS
+    leading = over_systems(parts)
     plain, error = method.removesuffix("_logit"), 0.0
     if part is None and isinstance(systems[0], BinnedScores):
         error = systems[0].binning_error

@@ -27,7 +27,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError, warn
 from bayesperf.core.random_streams import stream, streams
 from bayesperf.core.weights import unit_size, weight_blocks
@@ -36,6 +36,7 @@ from bayesperf.curves.areas.bootstrapped_areas import OfWeights, Units, drawn_fi
 from bayesperf.curves.scored_systems import (
     bootstrap_of,
     clusters_of_examples,
+    have_names,
     marginal_of_scores,
     over_systems,
     systems_of,
@@ -170,7 +171,7 @@ def _score_of_classes(
         checks.none_given("bins do not tell the examples of a cluster.", cluster=cluster)
         y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
     systems = systems_of(y_score)
-    given = [y_score] if systems is None else list(systems.values())
+    given = list(systems.values())
     if callable(score_function):
         scores = [_function_score(score_function, y_true, each, pos_label, greater_is_better) for each in given]
         totals: tuple[int, ...] = (len(y_true),)
@@ -193,10 +194,10 @@ def _score_of_classes(
         scores[0].quantity,
         np.concatenate(blocks, axis=1),
         seed,
-        None if systems is None else over_systems(systems),
+        over_systems(systems),
         inference=bootstrap_of(codes),
         examples=totals,
-        joint=systems is not None,
+        joint=have_names(systems),
     )
 
 
@@ -552,7 +553,7 @@ def mean_score(
     score = MEAN_SCORES[name]
     better = score.greater_is_better if greater_is_better is None else greater_is_better
     systems = systems_of(y_true if score.errors is None else y_score)
-    leading = NO_DIMS if systems is None else over_systems(systems)
+    leading = over_systems(systems)
     within = (-np.inf, np.inf) if bounds is None else _checked_bounds(bounds)
     values, ends = _averaged(score, y_true, y_score, within), score.ends(*within)
     codes = clusters_of_examples(cluster, values.shape[1], "y_true")
@@ -573,7 +574,7 @@ def mean_score(
         inference=bootstrap_of(codes),
         examples=(values.shape[1],),
         score=leading.copy(data=score.of_mean(values.mean(1)).reshape(leading.shape)),
-        joint=systems is not None,
+        joint=have_names(systems),
     )
 
 
@@ -593,7 +594,7 @@ def _averaged(score: MeanScore, y_true: Any, y_score: Any, within: tuple[float, 
     columns: dict[str, Any] = {}
     for name, of_name in given.items():
         systems = systems_of(of_name)
-        columns |= {name: of_name} if systems is None else {f"{name}[{key!r}]": systems[key] for key in systems}
+        columns |= {f"{name}[{key!r}]" if have_names(systems) else name: each for key, each in systems.items()}
     numbers = {name: checks.vector(name, column) for name, column in columns.items()}
     checks.equal_lengths({name: len(column) for name, column in numbers.items()})
     for name, column in numbers.items():

@@ -27,7 +27,7 @@ from bayesperf.core.weights import (
     unit_weights,
     weight_shapes,
 )
-from bayesperf.curves.scored_systems import systems_of
+from bayesperf.curves.scored_systems import have_names, systems_of
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores, refuse_beside_bins, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
@@ -207,14 +207,13 @@ def decision_data(
         raise InputTypeError("y_prob", "give a probability for each label, or BinnedScores alone in the place of both.")
     is_positive = positives(y_true, pos_label)
     systems = systems_of(y_prob, "y_prob")
-    by_system = {None: y_prob} if systems is None else systems
-    if taken := {TREAT_ALL, TREAT_NONE} & set(by_system):
+    if taken := {TREAT_ALL, TREAT_NONE} & set(systems):
         raise InputError(
             "y_prob", f"{min(taken)!r} is the name of a strategy, no system's.", "Name the system otherwise."
         )
     probs = np.stack([
-        _probabilities("y_prob" if name is None else f"y_prob[{name!r}]", prob, len(is_positive))
-        for name, prob in by_system.items()
+        _probabilities(f"y_prob[{name!r}]" if have_names(systems) else "y_prob", prob, len(is_positive))
+        for name, prob in systems.items()
     ])  # fmt: skip
     cuts = EVEN if thresholds is None else checked_thresholds(thresholds)
     codes = None if cluster is None else clusters_of(cluster, len(is_positive), "y_true")
@@ -226,7 +225,7 @@ def decision_data(
                  name, rng)
         for of_group, name, rng in zip(rows, _names(leading), rngs, strict=True)
     ]  # fmt: skip
-    return DecisionData(cuts, groups, leading, None if systems is None else list(systems), cluster is not None)
+    return DecisionData(cuts, groups, leading, list(systems) if have_names(systems) else None, cluster is not None)
 
 
 def checked_thresholds(thresholds: ArrayLike) -> Array:

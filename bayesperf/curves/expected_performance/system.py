@@ -202,8 +202,8 @@ def by_system(argument: str, data: Any, cluster: Any = None) -> dict[Any, tuple[
         if cluster is not None and set(ids) != set(data):
             raise InputError("cluster", f"must be of the systems of {argument}, {list(data)}; it is of {list(ids)}.")
         named = {name: (pair, ids[name]) for name, pair in data.items()}
-    elif isinstance(data, tuple | list) and len(data) == 2 and (scores := systems_of(data[1])) is not None:
-        named = {name: ((data[0], score), cluster) for name, score in scores.items()}
+    elif isinstance(data, tuple | list) and len(data) == 2:
+        named = {name: ((data[0], score), cluster) for name, score in systems_of(data[1]).items()}
     else:
         return {NAMELESS: (data, cluster)}
     if not named:

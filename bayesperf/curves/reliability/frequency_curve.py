@@ -290,8 +290,8 @@ def reliability_curve(
     checks.one_of("method", method, METHODS)
     if method != "bins":
         checks.none_given("applies to method='bins' only.", bins=bins)
-    systems: Mapping[Any, Any] = systems_of(y_prob, "y_prob") or {NAMELESS: y_prob}
-    parts = {name: ProbabilityCounts.of(y_true, of_system, pos_label) for name, of_system in systems.items()}
+    systems = systems_of(y_prob, "y_prob").items()
+    parts = {name: ProbabilityCounts.of(y_true, of_system, pos_label) for name, of_system in systems}
     if method == "logistic":
         for counts in parts.values():
             checks.none_certain("y_prob", counts.certain)

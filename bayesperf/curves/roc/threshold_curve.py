@@ -35,6 +35,7 @@ from bayesperf.curves.roc.curve_draws import (
 from bayesperf.curves.scored_systems import (
     Examples,
     bootstrap_of,
+    have_names,
     marginal_of_scores,
     name_of_scores,
     over_systems,
@@ -43,7 +44,6 @@ from bayesperf.curves.scored_systems import (
     system_scores,
     systems_of,
 )
-from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.matrix import ConfusionMatrix
@@ -159,7 +159,7 @@ class ThresholdCurve(CurveOfParts):
 
     def _labelled(self, values: Array | Counts, *dims: str, **places: Array) -> xr.DataArray:
         """Label values (S, …) over ``model``, unless the only system has no name, over places, and over more dims."""
-        places = {MODEL: np.asarray(over_systems(self.names)[MODEL]), **places} if self.names else places
+        places = {str(dim): each.values for dim, each in over_systems(self.parts).coords.items()} | places
         return xr.DataArray(values if self.names else values[0], places, (*places, *dims))
 
     def at(self, x: ArrayLike) -> xr.Dataset:
@@ -419,7 +419,7 @@ class ThresholdCurve(CurveOfParts):
             quantity,
             values,
             self.random_seed,
-            over_systems(self.names) if self.names else None,
+            over_systems(self.parts),
             inference=self._inference,
             examples=self.class_totals,
             score=score,
@@ -570,7 +570,30 @@ def roc_curve(
     >>> curve.dataset["recall"].values
     array([0.  , 0.25, 0.5 , 0.5 , 0.75, 0.75, 0.75, 1.  , 1.  ])
     """
-    return _curve("roc", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    checks.one_of("method", method, METHODS)
+    if method != "beta":
+        checks.none_given("applies to method='beta' only.", prior=prior)
+    priors.resolve(prior, 2)
+    if have_names(systems_of(y_score)) and method not in METHODS[:2]:
+        raise InputError(
+            "method",
+            f"{method!r} is for one system, and y_score has several.",
+            f"Take one of {', '.join(map(repr, METHODS[:2]))}, or draw each system's curve by itself.",
+        )
+    if method != "bayesian_bootstrap":
+        checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
+    parts = system_scores(y_true, y_score, pos_label, cluster)
+    for system, part in parts.items():
+        _check_part(system, scores_by_class(part), method)
+    return ThresholdCurve(
+        name="roc",
+        parts=parts,
+        method=method,
+        prior=prior,
+        n_draws=checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
+        progressbar=progressbar,
+    )
 
 
 @checked
@@ -613,9 +636,9 @@ def precision_recall_curve(
     >>> bp.precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).dataset["precision"].round(2).values
     array([1.  , 1.  , 0.5 , 0.67, 0.5 ])
     """
-    return _curve(
-        "precision_recall", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar
-    )
+    curve = roc_curve(y_true, y_score, method=method, pos_label=pos_label, cluster=cluster, draws=draws, prior=prior,
+                      random_seed=random_seed, progressbar=progressbar)  # fmt: skip
+    return replace(curve, name="precision_recall")
 
 
 @checked
@@ -657,46 +680,9 @@ def det_curve(
     >>> bp.curves.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).dataset["fnr"].values
     array([0.5, 0.5, 0. ])
     """
-    return _curve("det", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
-
-
-def _curve(
-    name: str,
-    y_true: Any,
-    y_score: Any,
-    method: str,
-    pos_label: Any,
-    cluster: Any,
-    draws: int,
-    prior: str | priors.Prior | None,
-    random_seed: Any,
-    progressbar: bool,
-) -> ThresholdCurve:
-    """Return a curve by its name; checks the other arguments, which are those of `roc_curve`."""
-    checks.one_of("method", method, METHODS)
-    if method != "beta":
-        checks.none_given("applies to method='beta' only.", prior=prior)
-    priors.resolve(prior, 2)
-    if systems_of(y_score) is not None and method not in METHODS[:2]:
-        raise InputError(
-            "method",
-            f"{method!r} is for one system, and y_score has several.",
-            f"Take one of {', '.join(map(repr, METHODS[:2]))}, or draw each system's curve by itself.",
-        )
-    if method != "bayesian_bootstrap":
-        checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
-    parts = system_scores(y_true, y_score, pos_label, cluster)
-    for system, part in parts.items():
-        _check_part(system, scores_by_class(part), method)
-    return ThresholdCurve(
-        name=name,
-        parts=parts,
-        method=method,
-        prior=prior,
-        n_draws=checks.count("draws", draws, least=2),
-        random_seed=checks.seed(random_seed),
-        progressbar=progressbar,
-    )
+    curve = roc_curve(y_true, y_score, method=method, pos_label=pos_label, cluster=cluster, draws=draws, prior=prior,
+                      random_seed=random_seed, progressbar=progressbar)  # fmt: skip
+    return replace(curve, name="det")
 
 
 def _check_part(system: Any, scores: Scores | BinnedScores, method: str) -> None:
