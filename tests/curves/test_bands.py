@@ -33,7 +33,7 @@ def test_gaps_are_passed_in_equal_parts():
     np.testing.assert_array_equal(sizes, [1, 1, 1])
     np.testing.assert_allclose(positions, [0, 1 + 1 / 6, 1 + 3 / 6, 1 + 5 / 6, 2.5, 3])
     rates = PositiveRates.of(steps_between_scores(called), np.array([[1.0, 2.0, 5.0]]))
-    np.testing.assert_allclose(rates.at_every_threshold()[0], [0, 8 / 48, 2 / 8, 16 / 48, 5.5 / 8, 1])
+    np.testing.assert_allclose(rates.at()[0], [0, 8 / 48, 2 / 8, 16 / 48, 5.5 / 8, 1])
 
 
 def test_gaps_cut_at_the_scores_are_dirichlet():

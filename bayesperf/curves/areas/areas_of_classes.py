@@ -12,7 +12,6 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.fields import Held
 from bayesperf.curves.areas.bootstrapped_areas import (
     class_pair,
     drawn_figures,
@@ -33,7 +32,7 @@ _AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequenc
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAreas(Held):
+class ClassAreas:
     """The areas of systems that give probabilities to several classes."""
 
     # The class of each example, (n,).

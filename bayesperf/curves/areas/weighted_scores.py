@@ -392,9 +392,8 @@ def _average_precision(y: Array, score: Array) -> Weighted:
 
     At a score half the weight of the last example there is called positive, of either class; from one negative's score
     to the next (and beyond the first and the last) the weight of negatives called grows evenly over the scores of
-    positives in between. So a positive that no negative is above has some weight above it, as in the population.
-    Without smoothing, which is scikit-learn's sum of steps, its precision is 1, and five positives among 95 negatives
-    by scores without skill have .10 on average, not .05.
+    positives in between. By scikit-learn's sum of steps, five positives among 95 negatives by scores without skill have
+    .10 on average, not .05.
     """
     positive, negative = (np.flatnonzero(y == label)[np.argsort(-score[y == label], kind="stable")] for label in (1, 0))
     scores, of_positive = np.unique(-score[positive], return_inverse=True)

@@ -110,12 +110,9 @@ def _table(unit: Codes, cells: Codes, size: int) -> csr_array:
 def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Return joint draws of the prevalence (n,), and of fpr and recall at all thresholds of all systems, (S, T, n).
 
-    Probabilities and classes jointly follow a Dirichlet process: examples have Dirichlet weights, and so have half a
-    positive and half a negative example at either end of the scale, above all thresholds and below. At every threshold
-    the four cells are then Dirichlet(counts + ½), the posterior of that confusion matrix under Jeffreys' prior, and
-    along thresholds they change with the weights of the examples between them. All systems have the examples' weights.
-    For the whole example that is added to a class, each system has its own proportion above the thresholds, Beta(½, ½),
-    but systems that place all examples alike share it.
+    Probabilities and classes jointly follow the Dirichlet process of `bayesperf.decision_curve`, in which all systems
+    have the examples' weights. For the whole example that is added to a class, each system has its own proportion above
+    the thresholds, Beta(½, ½), but systems that place all examples alike share it.
     """
     systems, _, places = placed.counts.shape
     rates = np.empty((2, systems, places - 1, draws))

@@ -1,14 +1,9 @@
 """Rules that choose one threshold, or two between which people decide, and requirements that thresholds must meet.
 
-A requirement is a bound that a proportion of examples must keep with a probability.
-
-A threshold that is chosen because it passes, passes by luck more often than one that was named beforehand. So
-thresholds are tried in an order that no label decides, from the one that a requirement prefers on, and the first
-failure ends the trial (fixed sequences of tests; for thresholds Angelopoulos et al. 2021, Learn then test). One early
-failure should not end everything, so trials of predictive values begin again further on. Each has a part of the risk,
-which trials that last carry on (the fallback procedure: Wiens 2003). A single trial is the lower limit of Clopper &
-Pearson: with s successes and f failures, P(Beta(s, f + 1) > bound). At a score of its own class this is the
-distribution of a rate beyond an order statistic (Wilks 1941), whatever the distribution of scores.
+A requirement is a bound that a proportion of examples must keep with a probability. `choose_threshold` says how
+thresholds are tried (fixed sequences of tests, with the fallback procedure of Wiens 2003). A single trial is the lower
+limit of Clopper & Pearson: with s successes and f failures, P(Beta(s, f + 1) > bound). At a score of its own class this
+is the distribution of a rate beyond an order statistic (Wilks 1941), whatever the distribution of scores.
 """
 
 from __future__ import annotations
@@ -34,13 +29,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.requirement import bounds_of
 
-# The shares that can be required, by the cells they are of, and whether the strictest threshold is the one preferred.
-_FROM_STRICTEST = {
-    frozenset({"tp", "fp"}): True,
-    frozenset({"tn", "fp"}): True,
-    frozenset({"tp", "fn"}): False,
-    frozenset({"tn", "fn"}): False,
-}
+# The cells whose shares can be required: precision, specificity, recall, and npv.
+_SHARES = ({"tp", "fp"}, {"tn", "fp"}, {"tp", "fn"}, {"tn", "fn"})
 # Where trials begin: from how many examples on that are called so, as a share of those that are so, and with which part
 # of the risk. Recall and specificity change in one direction, and need one beginning.
 _BEGINNINGS = ((1 / 5, 3 / 5), (2 / 5, 1 / 5), (3 / 5, 1 / 5))
@@ -86,18 +76,18 @@ class ThresholdRequirement:
 
     @property
     def from_strictest(self) -> bool:
-        """Whether the strictest threshold is tried first."""
-        return _FROM_STRICTEST[frozenset({self.success, self.failure})]
+        """Whether the strictest threshold is tried first: false positives end with it, false negatives begin."""
+        return "fp" in (self.success, self.failure)
 
     @property
     def of_called_positive(self) -> bool:
         """Whether it concerns the examples called positive."""
-        return frozenset({self.success, self.failure}) == {"tp", "fp"}
+        return {self.success, self.failure} == {"tp", "fp"}
 
     @property
     def of_called_negative(self) -> bool:
         """Whether it concerns the examples called negative."""
-        return frozenset({self.success, self.failure}) == {"tn", "fn"}
+        return {self.success, self.failure} == {"tn", "fn"}
 
     def probability(self, cells: Cells) -> Array:
         """Return the probability that the requirement is met at each threshold by itself, (…, T)."""
@@ -183,7 +173,7 @@ def requirements_of(
 def _requirement(metric: Metric, bound: Any, confidence: float) -> ThresholdRequirement:
     form = metric.exact_form(2)
     cells = (*form.success, *form.failure) if isinstance(form, Proportion) and metric.average is None else ()
-    if metric.greater_is_better is None or frozenset(cells) not in _FROM_STRICTEST:
+    if metric.greater_is_better is None or set(cells) not in _SHARES:
         raise InputError(
             "requirements",
             f"{metric.name} is no share of one class, or of what is called one, so there is no "

@@ -170,9 +170,9 @@ def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
 def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> Codes:
     """Return which of k candidates, rising, with cells (…, k, actual, predicted), minimises a criterion at α, (…, a).
 
-    If several do, the one at which both metrics together are best (so that at α = 0, where the first metric does not
-    count, it decides, and at α = 1 the second); then the one where they differ least; then the lowest threshold. A
-    candidate at which a metric is undefined (precision, if nothing is called positive) is omitted; -1 if all are.
+    If several do, ties are broken as in `epc`: at α = 0, where the first metric does not count, it decides, and at
+    α = 1 the second. A candidate at which a metric is undefined (precision, if nothing is called positive) is omitted;
+    -1 if all are.
     """
     first, second = criterion.evaluate(cells)
     undefined = ~(np.isfinite(first) & np.isfinite(second))

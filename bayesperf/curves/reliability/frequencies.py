@@ -137,10 +137,8 @@ def isotonic_band(counts: ProbabilityCounts, prob: float) -> Array:
     stochastically greater than binomial with p(x). So the upper Clopper–Pearson limit of any run of neighbouring groups
     bounds p at all x up to the first of the run, and the lower limit bounds it from the last of the run upwards. Each
     limit of the K(K + 1)/2 runs of K groups has the level (1 − prob)/(K(K + 1)): all hold together with a confidence of
-    at least `prob`, whatever p is, as long as it does not fall. The groups depend on the probabilities alone, not on
-    the outcomes, so any groups are valid; within a group the bounds come from the groups beside it.
-
-    The band is widened to contain the isotonic line, which matters only where the frequency seems to fall.
+    at least `prob`, whatever p is, as long as it does not fall. Within a group the bounds come from the groups beside
+    it.
     """
     groups = counts.merged(counts.grouped(MOST_GROUPS))
     level = (1 - prob) / (len(groups.values) * (len(groups.values) + 1))
@@ -174,10 +172,8 @@ def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
 def draws_of_isotonic_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the mean probabilities of bins (B,), and draws (draws, B) of frequencies there that do not fall.
 
-    Each of the √n bins has a Beta posterior, and each draw of all bins is replaced by the nearest frequencies that do
-    not fall, weighted by examples: the projection posterior of Chakraborty & Ghosal (2021). Its intervals cover if
-    there are more bins than the curve can distinguish (their number grows faster than the cube root of n), with many
-    examples in each. With one example in each bin, which is the Bayesian bootstrap of the isotonic line, they do not.
+    That is the projection posterior, as in `recalibrate`. Its intervals cover if there are more bins than the curve can
+    distinguish (their number grows faster than the cube root of n), with many examples in each.
     """
     from scipy.optimize import isotonic_regression
 

@@ -61,8 +61,7 @@ class ReliabilityCurve(CurveOfParts):
     evidence that the frequency falls somewhere, they are widened to contain it.
 
     By "logistic" it comes from drawn lines, and is as good as the assumption that the line is straight in log-odds.
-    docs/coverage.md shows how often bands cover. A Bayesian bootstrap of the isotonic line is no band: it covers far
-    too seldom.
+    docs/coverage.md shows how often bands cover.
 
     Examples
     --------
@@ -227,9 +226,8 @@ def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: 
 def binned_band(bins: ProbabilityCounts, prob: float, kind: str) -> Array:
     """Return the equal-tailed posterior interval of the frequency in each bin, (B, 2), from Jeffreys' prior.
 
-    The intervals of a simultaneous band have the probability prob^(1/B) each (Šidák 1967): they contain all B
-    frequencies at once with the probability `prob`, because posteriors of different examples are independent. An
-    interval begins at 0 if a bin has no positives, and ends at 1 if it has no negatives (Brown, Cai & DasGupta 2001).
+    The intervals of a simultaneous band have the probability prob^(1/B) each (Šidák 1967), because posteriors of
+    different examples are independent.
     """
     each = prob ** (1 / len(bins.values)) if kind == "simultaneous" else prob
     bounds: Array = proportion(bins.positives, bins.examples, confidence=each, method="jeffreys")

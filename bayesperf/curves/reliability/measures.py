@@ -578,11 +578,10 @@ def _sums(positives: Array, examples: Counts, happened: Array, did_not: Array) -
 
 
 def squared_calibration_error(counts: ProbabilityCounts, positives: Array, first: Codes) -> Array:
-    """Return the debiased squared calibration error, (m,): the mean over bins of (mean probability − frequency)².
+    """Return the debiased squared calibration error of `calibration`, (m,).
 
     With d = p − y the square of a bin is estimated by the mean of d_i d_j over pairs of different examples, ((Σd)² −
-    Σd²)/(n(n − 1)), whose expectation is the square itself. Bins with one example have no pairs and are omitted; NaN if
-    all are such.
+    Σd²)/(n(n − 1)). Bins with one example have no pairs and are omitted; NaN if all are such.
     """
     examples, p = counts.examples, counts.values
     sums = np.add.reduceat(examples * p, first) - np.add.reduceat(positives, first, axis=-1)

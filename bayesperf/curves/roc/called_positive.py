@@ -79,22 +79,15 @@ class PositiveRates:
         cumulative /= cumulative[:, -1:]
         return cls(cumulative, steps.positions)
 
-    def at(self, thresholds: Codes) -> Array:
-        """Return the rates at thresholds (draws, k)."""
-        (step, after), part = self._steps_and_part(self.positions[thresholds])
-        low, high = np.take_along_axis(self.cumulative, step, -1), np.take_along_axis(self.cumulative, after, -1)
-        return np.asarray(low + part * (high - low))
-
-    def at_every_threshold(self) -> Array:
-        """Return the rates at all thresholds, (draws, T)."""
-        (step, after), part = self._steps_and_part(self.positions)
-        low, high = np.take(self.cumulative, step, -1), np.take(self.cumulative, after, -1)
-        return np.asarray(low + part * (high - low))
-
-    def _steps_and_part(self, positions: Array) -> tuple[tuple[Codes, Codes], Array]:
-        """Return the steps before and after positions, and which part of the way between them is passed."""
+    def at(self, thresholds: Codes | None = None) -> Array:
+        """Return the rates at thresholds (draws, k), or at all of them, (draws, T)."""
+        positions, taken = (
+            (self.positions, np.take) if thresholds is None else (self.positions[thresholds], np.take_along_axis)
+        )
         step = positions.astype(np.intp)
-        return (step, np.minimum(step + 1, self.cumulative.shape[-1] - 1)), positions - step
+        after = np.minimum(step + 1, self.cumulative.shape[-1] - 1)
+        low, high = taken(self.cumulative, step, -1), taken(self.cumulative, after, -1)
+        return np.asarray(low + (positions - step) * (high - low))
 
     def last_threshold_within(self, rates: Array) -> Codes:
         """Return the last thresholds at which the rate is at most each of those given, (draws, k)."""
@@ -125,7 +118,7 @@ def area_between(positive: PositiveRates, negative: PositiveRates, low: float, h
     """Return the areas under ROC curves between two false positive rates, (draws,)."""
     # A curve that rises is cut at both ends by clipping both its rates.
     bottom, top = np.split(interpolated(negative, positive, np.array([low, high])), 2, axis=1)
-    recall, fpr = positive.at_every_threshold(), negative.at_every_threshold()
+    recall, fpr = positive.at(), negative.at()
     return np.asarray(np.trapezoid(recall.clip(bottom, top), fpr.clip(low, high)))
 
 
@@ -133,12 +126,7 @@ def area_between(positive: PositiveRates, negative: PositiveRates, low: float, h
 
 
 class PartOfCurve(NamedTuple):
-    """A part of a ROC curve.
-
-    The area between two false positive rates lies below the curve; the area between two recalls lies to the right of
-    it, and is the integral of specificity over recall. A standardised area is rescaled so that chance is ½ and the
-    largest possible area 1 (McClish 1989).
-    """
+    """A part of a ROC curve, as in `ThresholdCurve.partial_area`."""
 
     # "fpr" or "recall".
     rate: str

@@ -129,7 +129,7 @@ class WeightedCurves(RocDraws):
 
     def rates(self) -> Iterator[tuple[Array, Array]]:
         for positive, negative in self._blocks(self.thresholds):
-            yield negative.at_every_threshold(), positive.at_every_threshold()
+            yield negative.at(), positive.at()
 
     def areas(self, part: PartOfCurve) -> Array:
         return np.concatenate([part.areas(*rates) for rates in self._blocks(self.knots)])

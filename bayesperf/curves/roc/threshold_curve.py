@@ -267,7 +267,8 @@ class ThresholdCurve(CurveOfParts):
             )
         counts = self._counts_of_points
         if method == "beta":
-            return _intervals_at_thresholds(counts, self.prior, list(self._axes), prob)
+            rates = posterior(ConfusionMatrix.from_counts(**counts, dims=None), self.prior)
+            return xr.Dataset({name: rates[name].eti(prob) for name in self._axes})
         return _confidence_at_thresholds(counts, self.curve_kind, prob, method)
 
     @cached_property
@@ -480,14 +481,6 @@ def _operating_points(curves: Iterable[RocDraws], choose: Choice) -> dict[str, A
 
 
 # ── Intervals at each threshold by itself ──
-
-
-def _intervals_at_thresholds(
-    counts: Mapping[str, xr.DataArray], prior: str | priors.Prior | None, names: Sequence[str], prob: float
-) -> xr.Dataset:
-    """Return the equal-tailed intervals of rates over ``threshold``, of the four cells over ``threshold``."""
-    rates = posterior(ConfusionMatrix.from_counts(**counts, dims=None), prior)
-    return xr.Dataset({name: rates[name].eti(prob) for name in names})
 
 
 def _confidence_at_thresholds(
