@@ -500,7 +500,7 @@ def test_the_curve_is_unbiased_and_one_of_thresholds_chosen_on_the_test_set_is_n
     rule = [(CRITERIA["far_frr"], np.array([0.5]))]
     beforehand, on_test, true = [], [], []
     for _ in range(400):
-        system = system_of(*((y, rng.normal(1.5 * y)) for _ in range(2)), None, None)
+        system = system_of(*((y, rng.normal(1.5 * y)) for _ in range(2)), None, None, None, None)
         cut = system.thresholds(rule)
         true.append((stats.norm.sf(cut) + stats.norm.cdf(cut - 1.5)).item() / 2)
         itself = System.without_folds(system.test, system.test)

@@ -33,6 +33,7 @@ from bayesperf.core.random_streams import stream, streams
 from bayesperf.core.weights import unit_size, weight_blocks
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.bootstrapped_areas import OfWeights, Units, drawn_figures, units_of
+from bayesperf.curves.roc.called_positive import places_among_equals
 from bayesperf.curves.scored_systems import (
     bootstrap_of,
     clusters_of_examples,
@@ -440,8 +441,7 @@ def _places(values: Array, others: Array) -> tuple[Codes, Array]:
     up_to = np.searchsorted(others, values, side="right")
     between = np.searchsorted(others, values, side="left") == up_to
     part = np.zeros(len(values))
-    _, first, way, count = np.unique(up_to[between], return_index=True, return_inverse=True, return_counts=True)
-    part[between] = (np.arange(between.sum()) - first[way] + 0.5) / count[way]
+    part[between] = places_among_equals(up_to[between])
     return up_to, part
 
 

@@ -121,13 +121,11 @@ class ThresholdRule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class System(Held):
-    """Scores of one system: the scores that choose thresholds, a set for each fold, and the scores that test them."""
+    """Scores of one system: the scores that test thresholds, and the scores that choose them."""
 
-    # The development scores of each fold; without folds, a single set.
-    dev: tuple[Scores, ...]
     # The test set.
     test: Examples
-    # Which of `dev` is the development set of each test example, (n,).
+    # The fold of each test example, (n,); 0 without folds.
     fold: Codes
     # Names of the folds; empty without folds.
     labels: list[Any]
@@ -137,7 +135,15 @@ class System(Held):
     @classmethod
     def without_folds(cls, development: Examples, test: Examples) -> System:
         """Return the system whose thresholds are chosen on one set and tested on another, or the same."""
-        return cls((development.scores,), test, np.zeros(len(test.score), dtype=np.intp), [], development)
+        return cls(test, np.zeros(len(test.score), dtype=np.intp), [], development)
+
+    @cached_property
+    def dev(self) -> list[Scores]:
+        """The development scores of each fold, those of all others; without folds, a single set."""
+        if self.development is not None:
+            return [self.development.scores]
+        others = (self.fold != i for i in range(len(self.labels)))
+        return [Examples(self.test.positive[rest], self.test.score[rest]).scores for rest in others]
 
     @property
     def chosen_on(self) -> str:
@@ -246,15 +252,12 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, dev
     labels = column.labels.tolist()
     if len(labels) < 2:
         raise InputError("folds", "there is only one, so no other examples to choose its threshold on.")
-    others = []
     for i, label in enumerate(labels):
-        rest = column.codes != i
-        if len(np.unique(tested.positive[rest])) < 2:
+        if len(np.unique(tested.positive[column.codes != i])) < 2:
             raise InputError(
                 "folds", f"without fold {label!r} the rest hold one class only, and no threshold is chosen."
             )
-        others.append(Examples(tested.positive[rest], tested.score[rest]).scores)
-    return System(tuple(others), tested, column.codes.copy(), labels, None)
+    return System(tested, column.codes.copy(), labels, None)
 
 
 # ── Draws of the cells ──

@@ -20,6 +20,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputTypeError, warn
 from bayesperf.core.words import chance
+from bayesperf.curves.areas.bootstrapped_areas import twice_below
 from bayesperf.curves.reliability.recalibration import Recalibration
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.posteriors.posterior import Posterior
@@ -66,10 +67,10 @@ class ExpectedCells(StoredDraws):
         counts, new = self.recalibration.counts, self.probabilities
         labelled = np.repeat(counts.values, counts.examples)
         test = stats.ks_2samp(labelled, new)
-        below = np.searchsorted(labelled, new, "left") + np.searchsorted(labelled, new, "right")
         row = {
             "labelled": len(labelled), "new": len(new), "largest_difference": test.statistic, "tail": test.pvalue,
-            "prob_higher": below.mean() / (2 * len(labelled)), "beyond": _beyond(self.recalibration, new),
+            "prob_higher": twice_below(new, labelled).mean() / (2 * len(labelled)),
+            "beyond": _beyond(self.recalibration, new),
         }  # fmt: skip
         return pd.DataFrame([row])
 

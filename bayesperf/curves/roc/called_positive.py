@@ -51,8 +51,7 @@ def steps_between_scores(called: Counts) -> Steps:
     If scores tie, the gaps that no threshold is in make one step between thresholds, of the sum of their weights.
     """
     inner = called[1:-1]
-    _, first, gap, in_gap = np.unique(inner, return_index=True, return_inverse=True, return_counts=True)
-    within = (np.arange(len(inner)) - first[gap] + 0.5) / in_gap[gap]
+    within = places_among_equals(inner)
     gaps = int(called[-1]) + 1
     ends = np.unique(np.concatenate([[0, gaps], inner, inner + 1]))
     # If steps are of few gaps, single weights are drawn faster.
@@ -60,6 +59,12 @@ def steps_between_scores(called: Counts) -> Steps:
         return Steps(np.ones(gaps, np.int64), np.concatenate([[0.0], inner + within, [float(gaps)]]))
     positions = np.concatenate([[0.0], np.searchsorted(ends, inner) + within, [len(ends) - 1.0]])
     return Steps(np.diff(ends), positions)
+
+
+def places_among_equals(rising: Codes) -> Array:
+    """Return where each element of a rising array is among those that equal it, which divide the unit evenly."""
+    _, first, which, number = np.unique(rising, return_index=True, return_inverse=True, return_counts=True)
+    return np.asarray((np.arange(len(rising)) - first[which] + 0.5) / number[which])
 
 
 @dataclass(frozen=True)
