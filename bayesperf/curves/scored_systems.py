@@ -84,13 +84,6 @@ def over_systems(names: Iterable[Any]) -> xr.DataArray:
     return xr.DataArray(np.zeros(len(coordinate)), {MODEL: coordinate}, [MODEL])
 
 
-def checked_scores(examples: int, systems: Mapping[Any, Any]) -> list[Array]:
-    """Return the scores of each system, (n,), checked."""
-    checked = {name_of_scores(name): checks.vector(name_of_scores(name), scores) for name, scores in systems.items()}
-    checks.equal_lengths({"y_true": examples} | {name: len(scores) for name, scores in checked.items()})
-    return list(checked.values())
-
-
 def name_of_scores(system: Any) -> str:
     """Return what errors call the scores of a system."""
     return "y_score" if system == NAMELESS else f"score of {system!r}"
@@ -156,9 +149,11 @@ def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> di
         return {NAMELESS: binned}
     systems = systems_of(y_score)
     is_positive = positives(y_true, pos_label)
-    scores = checked_scores(len(is_positive), systems)
+    scores = {name: checks.vector(name_of_scores(name), of_system) for name, of_system in systems.items()}
+    lengths = {name_of_scores(name): len(of_system) for name, of_system in scores.items()}
+    checks.equal_lengths({"y_true": len(is_positive)} | lengths)
     codes = clusters_of_both_classes(cluster, is_positive, "y_true" if have_names(systems) else "y_score")
-    return {name: Examples(is_positive, of_system, codes) for name, of_system in zip(systems, scores, strict=True)}
+    return {name: Examples(is_positive, of_system, codes) for name, of_system in scores.items()}
 
 
 def orders_of(scores: Array) -> Codes:

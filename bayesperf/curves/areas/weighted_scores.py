@@ -8,9 +8,8 @@ negatives; with many examples this is the same.
 Weights of the examples know only of errors that were seen: by them, ten sharp probabilities that all came true are
 certain to do so. So "brier" and "calibration_in_the_large" have one example more, with any of the probabilities and, by
 half, either label: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) of that base and weight. If all
-probabilities are the same, that is the posterior of their frequency under Jeffreys' prior. In a declared range, a mean
-of credit or of errors has one example more at the ends, half at either: if all credit is 0 or 1, that is the posterior
-of right and wrong answers under Jeffreys' prior.
+probabilities are the same, that is the posterior of their frequency under Jeffreys' prior. So is that of a mean of
+credit with `bounds` if all credit is 0 or 1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -50,38 +49,6 @@ _AT_ONCE = 2**18
 _ALL_KNOTS, _INNER_KNOTS, _END_KNOTS = 200_000, 20_000, 4_000
 
 
-class RocDraws(ABC):
-    """Draws of a system's ROC curve, and of the prevalence."""
-
-    scores: Scores | BinnedScores
-
-    @property
-    @abstractmethod
-    def prevalence(self) -> Array:
-        """The prevalence, (draws, 1)."""
-
-    @abstractmethod
-    def recall(self, fpr: Array) -> Array:
-        """Return the largest recall at given false positive rates, (draws, k)."""
-
-    @abstractmethod
-    def fpr(self, recall: Array) -> Array:
-        """Return the smallest false positive rate at given recalls, (draws, k)."""
-
-    @abstractmethod
-    def rates(self) -> Iterator[tuple[Array, Array]]:
-        """Yield false positive rate and recall at all thresholds, (some draws, T) each."""
-
-    @abstractmethod
-    def areas(self, part: PartOfCurve) -> Array:
-        """Return the areas of a part of the curves, (draws,)."""
-
-    @property
-    def thresholds(self) -> Array:
-        """The thresholds (T,): inf, then the scores from the greatest down."""
-        return all_thresholds(self.scores)
-
-
 def all_thresholds(scores: Scores | BinnedScores) -> Array:
     """Return inf, at which nothing is called positive, then the scores from the greatest down."""
     return np.concatenate([[np.inf], scores.thresholds])
@@ -94,8 +61,8 @@ def _drawn_prevalence(scores: Scores | BinnedScores, draws: int, seed: int) -> A
 
 
 @dataclass(frozen=True)
-class WeightedCurves(RocDraws):
-    """Curves that weights of the examples make; a maker below says how they are drawn."""
+class WeightedCurves:
+    """Draws of a system's ROC curve by weights of the examples; a maker below says how they are drawn."""
 
     scores: Scores | BinnedScores
     # From the steps of positives and of negatives to the weights of both, some draws at a time.
@@ -107,6 +74,7 @@ class WeightedCurves(RocDraws):
 
     @property
     def prevalence(self) -> Array:
+        """The prevalence, (draws, 1)."""
         return self.drawn_prevalence()
 
     def _blocks(self, thresholds: Array) -> Iterator[tuple[PositiveRates, PositiveRates]]:
@@ -116,10 +84,12 @@ class WeightedCurves(RocDraws):
             yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
     def recall(self, fpr: Array) -> Array:
+        """Return the largest recall at given false positive rates, (draws, k)."""
         blocks = self._blocks(self.knots)
         return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in blocks])
 
     def fpr(self, recall: Array) -> Array:
+        """Return the smallest false positive rate at given recalls, (draws, k)."""
         # Seen from its other end, a curve comes to the least false positive rate last.
         specificity = [
             interpolated(positive.negative_rates(), negative.negative_rates(), 1 - recall)
@@ -128,10 +98,12 @@ class WeightedCurves(RocDraws):
         return 1 - np.concatenate(specificity)
 
     def rates(self) -> Iterator[tuple[Array, Array]]:
-        for positive, negative in self._blocks(self.thresholds):
+        """Yield false positive rate and recall at all thresholds, (some draws, T) each."""
+        for positive, negative in self._blocks(all_thresholds(self.scores)):
             yield negative.at(), positive.at()
 
     def areas(self, part: PartOfCurve) -> Array:
+        """Return the areas of a part of the curves, (draws,)."""
         return np.concatenate([part.areas(*rates) for rates in self._blocks(self.knots)])
 
 
@@ -309,8 +281,8 @@ def _blocks_of_examples(
 
 
 @dataclass(frozen=True)
-class Binormal(RocDraws):
-    """Curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class."""
+class Binormal:
+    """Draws of curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class."""
 
     scores: Scores
     seed: int
@@ -342,7 +314,7 @@ class Binormal(RocDraws):
         return np.asarray(ndtr((ndtri(recall) - self.a) / self.b))
 
     def rates(self) -> Iterator[tuple[Array, Array]]:
-        thresholds = self.thresholds
+        thresholds = all_thresholds(self.scores)
         for mean, spread in zip(self.mean, self.spread, strict=True):
             above = ndtr((mean[:, None] - thresholds) / spread[:, None])
             yield above[:1], above[1:]
@@ -350,6 +322,9 @@ class Binormal(RocDraws):
     def areas(self, part: PartOfCurve) -> Array:
         along = self.recall if part.rate == "fpr" else lambda recall: 1 - self.fpr(recall)
         return part.scaled(integral(along, part.low, part.high))
+
+
+type RocDraws = WeightedCurves | Binormal
 
 
 def integral(along: Callable[[Array], Array], low: float, high: float) -> Array:

@@ -27,6 +27,7 @@ from bayesperf.curves.roc.curve_draws import (
     Choice,
     CurveKind,
     RocDraws,
+    all_thresholds,
     curves_of_systems,
     integral,
     observed_curve,
@@ -89,11 +90,10 @@ class ThresholdCurve(CurveOfParts):
     widened to contain the observed curve, which matters at the edges of the unit square. docs/coverage.md shows how
     often they cover.
 
-    Several systems share the weights of the examples, or of their clusters, so that figures over ``model`` are joint:
-    `bayesperf.compare` of an area or of a rate at an operating point is the paired comparison. Bands cover each system
-    by itself. ``sel(model=name)`` is the curve of one system, as if it had been made alone; the figures of all systems
-    together differ from it by the Monte Carlo error. Beyond 20,000 examples of a class (or clusters), random groups of
-    them share a weight.
+    Several systems share the weights of the examples, or of their clusters. Bands cover each system by itself.
+    ``sel(model=name)`` is the curve of one system, as if it had been made alone; the figures of all systems together
+    differ from it by the Monte Carlo error. Beyond 20,000 examples of a class (or clusters), random groups of them
+    share a weight.
 
     By "beta" the intervals are equal-tailed ones from each rate's posterior given the counts at each threshold, widened
     in the same way. Confidence intervals are not widened: they contain the observed rates. If a threshold is fixed
@@ -470,11 +470,11 @@ def _operating_points(curves: Iterable[RocDraws], choose: Choice) -> dict[str, A
     """Return the threshold that each drawn curve of each system chooses, and the rates there, (S, draws)."""
     of_systems = []
     for drawn in curves:
-        prevalence, start, blocks = drawn.prevalence, 0, []
+        thresholds, prevalence, start, blocks = all_thresholds(drawn.scores), drawn.prevalence, 0, []
         for fpr, recall in drawn.rates():
             chosen = choose(fpr, recall, prevalence[start : start + len(fpr)])
             at = (np.take_along_axis(rate, chosen[:, None], -1)[:, 0] for rate in (fpr, recall))
-            blocks.append([drawn.thresholds[chosen], *at])
+            blocks.append([thresholds[chosen], *at])
             start += len(fpr)
         of_systems.append(np.concatenate(blocks, axis=1))
     return dict(zip(("threshold", "fpr", "recall"), np.stack(of_systems, axis=1), strict=True))
