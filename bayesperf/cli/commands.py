@@ -15,7 +15,6 @@ import click
 from bayesperf.cli.checking import check
 from bayesperf.cli.options import command, existing, takes_files
 from bayesperf.cli.planning import plan
-from bayesperf.cli.ranking import rank
 from bayesperf.cli.running_commands import (
     NAMES,
     analysed,
@@ -24,10 +23,13 @@ from bayesperf.cli.running_commands import (
     answers_in,
     prepare_streams,
     print_answers,
+    print_blocks_as,
     refuse_input,
     refuse_unwritable,
     say,
     say_warnings,
+    say_what_takes_long,
+    shown_while,
     warnings_said,
 )
 from bayesperf.core.errors import InputError
@@ -100,6 +102,25 @@ def report(files: list[Path], settings: Settings) -> None:
     say_warnings(shown.warnings)
     write_whole(output, document(shown, output, settings.title, [*map(str, files)]))
     print(as_json(shown, "report") if settings.json else f"The report is in {output}")
+
+
+@takes_files(required=True)
+def rank(files: list[Path], settings: Settings) -> None:
+    """Print which system is best, from a file in which each row says which of two systems was preferred.
+
+    Columns are recognised by their names: a, b and winner, model_a and model_b, home and away, and so on; also prompt
+    and judge. A winner is the name of a system, a, b or tie. Several files are parts of one data set.
+    """
+    from bayesperf.files.reading_kinds import read_kind
+    from bayesperf.reports.judged_systems import judged_systems
+
+    read = read_kind(files, "judged pairs", settings.encoding)
+    assert read is not None
+    say_what_takes_long(read)
+    with shown_while("Sampling the strengths"):
+        found = judged_systems(read, settings)
+    words = found.compared.in_words(ci_prob=settings.ci_prob)
+    print_blocks_as(settings.format, {"in_words": words}, found.blocks)
 
 
 @click.argument("models", nargs=-1)

@@ -60,16 +60,7 @@ def joint_posterior(
 ) -> Posterior:
     """Return joint draws of the cells of systems evaluated on the same examples.
 
-    Parameters
-    ----------
-    patterns : ResponsePatterns
-        The predictions of all systems for each example.
-    prior : str or Prior, optional
-        Prior of each system's cells, as in `bayesperf.posterior`; for more than two classes the default is Perks'.
-    draws : int
-        Number of joint draws of all systems.
-    random_seed : int or Generator
-        Seed of the draws.
+    The prior is that of each system's cells, as in `bayesperf.posterior`; for more than two classes by default Perks'.
 
     Returns
     -------
@@ -349,14 +340,8 @@ def discordant_weights(
 ) -> tuple[Array, Array, Array] | None:
     """Return the Dirichlet weights of the examples on which exactly one of two systems succeeds, for each pair.
 
-    Parameters
-    ----------
-    patterns : ResponsePatterns
-        The predictions of all systems for each example.
-    metric : str or Metric
-        A proportion of the examples of certain actual classes, such as accuracy, error rate, recall or specificity.
-    prior : str or Prior, optional
-        Prior of each system's cells, as in `bayesperf.posterior`; for more than two classes the default is Perks'.
+    The metric is a proportion of the examples of certain actual classes, such as accuracy, error rate, recall or
+    specificity; the prior is that of each system's cells, as for `joint_posterior`.
 
     Returns
     -------
