@@ -67,6 +67,13 @@ class NextDataset(Answer):
         grows, however small the advantage is: it is not the probability that a system is better on the next data set.
     prob_rope_average : xarray.DataArray (rope), optional
         For the hierarchical model, the probabilities of the regions for the average over the population of data sets.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
+    >>> bp.folds.sign_test(new, old, rope=0.01).prob_rope.round(2).values
+    array([0.14, 0.29, 0.57])
     """
 
     method: str

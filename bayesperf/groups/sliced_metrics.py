@@ -60,6 +60,13 @@ class Slices(Answer):
         Whether the draws are independent.
     graded : bool
         Whether the counts are of right and wrong outcomes.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+    >>> bp.slices(cm)["recall"].mean().round(1).values
+    array([0.9, 0.6])
     """
 
     cm: ConfusionMatrix

@@ -48,6 +48,13 @@ class MarkovChain(StoredDraws):
         Whether each observed sample, sequence after sequence, is the first of its sequence.
     entropy : tuple of int
         The seed, and a key that separates this posterior's random numbers from others.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> chain = bp.sequences.posterior([0, 0, 1, 1, 1, 0, 0, 1], [0, 0, 1, 1, 0, 0, 0, 1]).source
+    >>> chain.parameters["stay"].dims
+    ('draw', 'actual')
     """
 
     independent_draws: bool = True

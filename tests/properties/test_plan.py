@@ -20,8 +20,8 @@ def check_plan(make, *inputs):
         except bp.plan.UnreachableError as error:
             within(error.limit, (0, 1))
             return
-        most = np.inf if plan.quantity == "width" else 1
-        assert plan.reached >= plan.target if plan.quantity == "assurance" else plan.reached <= plan.target
+        most = np.inf if plan.aim == "width" else 1
+        assert plan.reached >= plan.target if plan.aim == "assurance" else plan.reached <= plan.target
         within(plan.reached, (0, most))
         within(plan.curve([0, plan.n, 2 * plan.n]), (0, most))
         assert repr(plan)

@@ -72,6 +72,13 @@ class Recalibration(Answer):
         The priors.
     random_seed : int
         Seed of the draws.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> happened, said = [0, 0, 1, 0, 1, 1, 0, 1] * 10, [0.1, 0.2, 0.9, 0.4, 0.7, 0.8, 0.3, 0.6] * 10
+    >>> bp.curves.recalibrate(happened, said)["slope"].mean().round(1).item()
+    6.6
     """
 
     counts: ProbabilityCounts
