@@ -63,7 +63,7 @@ docs: notebooks $(VENV)/installed-docs
 	@rm -rf $(VENV)/site-source && cp -r docs $(VENV)/site-source && cp -r $(VENV)/notebooks $(VENV)/site-source/notebooks
 	@mkdir $(VENV)/site-source/repository
 	@cp CHANGELOG.md benchmarks/RESULTS.md validation/tables/*.csv $(VENV)/site-source/repository
-	@$(BIN)/python -m sphinx -W --keep-going -q -d $(VENV)/site-doctrees $(VENV)/site-source $(VENV)/site
+	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -d $(VENV)/site-doctrees $(VENV)/site-source $(VENV)/site
 	@echo "The site is $(VENV)/site/index.html"
 
 # What is published: built, checked, and tried in an environment without the repository.
