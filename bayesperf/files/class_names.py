@@ -40,9 +40,10 @@ def plain(label: str) -> str:
     return re.sub(r"(?<=\w)[\s_-]+(?=\w)", "", normalize("NFKC", label).strip().casefold()) or label
 
 
-def means_yes(label: str) -> bool:
-    """Return whether a label is a word or a code for yes."""
-    return plain(label) in _SAME["yes"].split()
+def yes_of(labels: Collection[str]) -> str:
+    """Return the label that means yes beside one that means no; nothing if they are other labels."""
+    yes, no = ([label for label in labels if plain(label) in coding.split()] for coding in _SAME.values())
+    return yes[0] if yes and no else ""
 
 
 def merged_by(old: str, new: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bayesperf.core.errors import FileFaultError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import are_times, axis_role
-from bayesperf.files.class_names import MISSING, means_yes, merged_by, plain, spellings
+from bayesperf.files.class_names import MISSING, merged_by, plain, spellings, yes_of
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile, sql_text
 from bayesperf.files.kinds import KINDS, Kind, kind_of, usual_columns
@@ -676,7 +676,7 @@ def _positive(actual: _Column) -> list[str]:
     """Return the option that names yes, or else the rarer of two labels, as positive, unless they say it themselves."""
     if len(actual.values) != 2 or _say_themselves(actual) or _is_joined(actual):
         return []
-    return ["--pos-label", next(filter(means_yes, actual.values), list(actual.values)[-1])]
+    return ["--pos-label", yes_of(actual.values) or list(actual.values)[-1]]
 
 
 def _is_joined(actual: _Column) -> bool:

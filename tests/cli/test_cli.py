@@ -336,6 +336,7 @@ def test_the_best_alone_are_compared_and_reported(many, call):
     [
         (["--top", "3"], "--top: name the column that tells systems apart, as --system model."),
         (["--top", "3", "--by", "fold"], "--top: name the column that tells systems apart"),
+        (["--top", "0", "--by", "model"], "--top must be at least 1; it is 0."),
         (["--top", "1", "--by", "model", "--metrics", "prevalence"], "--top: systems cannot be ordered by prevalence."),
     ],
 )

@@ -1,7 +1,7 @@
 """How classes are told to a reader."""
 
 from bayesperf.data.label_encoding import positive_label
-from bayesperf.files.class_names import classes_in_words, spellings
+from bayesperf.files.class_names import classes_in_words, spellings, yes_of
 
 
 def test_the_most_frequent_class_stands_first():
@@ -19,3 +19,10 @@ def test_yes_is_one_class_with_its_accent_and_without_it():
     assert spellings(counts) == [["Sì", "SI"]]
     # Beside others they are names.
     assert spellings(counts | {"RE": 4}) == []
+
+
+def test_yes_is_the_positive_class_beside_no_alone():
+    assert yes_of(["Nein", "Ja"]) == "Ja"
+    assert yes_of({"tak": 9, "nie": 2}) == "tak"
+    # Codes and letters that could mean yes are classes like others.
+    assert yes_of(["1", "2"]) == yes_of(["x", "y"]) == ""
