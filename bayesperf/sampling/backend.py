@@ -58,6 +58,10 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pytensor.tensor.random.op:RandomVariable.rng_param": "node",
     },
     "sampling": {
+        "nutpie.compile_pymc:CompiledPyMCModel": (
+            "dims compiled_logp_func compiled_expand_func initial_point_func shared_data shared_var_keys user_data "
+            "n_expanded shape_info logp_func expand_func _n_dim _shapes _coords"
+        ),
         "nutpie.compiled_pyfunc:from_pyfunc": (
             "ndim make_logp_fn make_expand_fn expanded_dtypes expanded_shapes expanded_names make_initial_point_fn"
         ),
@@ -94,11 +98,13 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pytensor.tensor.shape:SpecifyShape": "",
     },
 }
+# What LLVM may do with numbers: as PyTensor has it, and with infinities and what is no number as they are.
+FAST = {"arcp", "contract", "afn", "reassoc", "nsz"}
 MOST_KEPT = 16
 _kept: OrderedDict[Hashable, CompiledModel] = OrderedDict()
 # Threads compile one after the other: what one has compiled, the next one finds.
 _lock = threading.Lock()
-# Densities that take less than this are called by one chain after the other.
+# Densities in Python that take less than this are called by one chain after the other.
 LEAST_SECONDS = 1e-4
 
 
@@ -140,11 +146,24 @@ def missing_in_words(row: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class InC:
+    """A log density and its gradient as a C function, which a sampler need not call by Python: see `loops`."""
+
+    function: Any
+
+    def __call__(self, point: Array, words: Array) -> tuple[Array, Array]:
+        """Return the log density at a point (n,), and its gradient (n,)."""
+        at, value, gradient = _contiguous(point, float), np.empty(1), np.empty(len(point))
+        self.function.ctypes(at.size, *(array.ctypes.data for array in (at, gradient, value, words)))
+        return value[0], gradient
+
+
+@dataclass(frozen=True, eq=False)
 class CompiledModel:
     """The log density of a model's parameters on the unconstrained scale, and the model's variables there."""
 
     # Maps a point (n,) and what `before` returns to the log density and its gradient (n,). Threads may call it at once.
-    density: Callable[..., tuple[Array, Array]]
+    density: Callable[..., tuple[Array, Array]] | InC
     # Maps the data to the values that the density needs, which are the same at every point.
     before: Callable[..., list[Array]]
     # Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
@@ -210,20 +229,22 @@ def _compile(model: pm.Model) -> CompiledModel:
     flat = _flat(start)
     with model:
         compute_constant = _one_at_a_time(_function([], constant, given, INTERPRETED))
-        values = _prepared(compute_constant, (), *data.values())
+        values = _prepared(compute_constant, list, *data.values())
         of_constant = dict(zip(constant, values, strict=True))
-        density, further = _in_loops(point, of_point, of_constant, flat) or _in_parts(
+        density, given_density = _in_loops(point, of_point, of_constant, flat) or _in_parts(
             point, of_point, of_constant, flat
         )
         computed = _function([points], variables.values(), given, INTERPRETED)
     dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
-    before = partial(_prepared, compute_constant, further)
+    before = partial(_prepared, compute_constant, given_density)
     return CompiledModel(density, before, _one_at_a_time(computed), dims, flat, data)
 
 
-def _prepared(function: Callable[..., list[Array]], further: Sequence[Array], *data: Array) -> list[Array]:
-    """Return what a function computes of data, as Numba has compiled for, and further arguments."""
-    return [*(_contiguous(value, np.asarray(value).dtype) for value in function(*data)), *further]
+def _prepared(
+    function: Callable[..., list[Array]], given_density: Callable[[list[Array]], list[Array]], *data: Array
+) -> list[Array]:
+    """Return what a density is given of what a function computes of data."""
+    return given_density([_contiguous(value, np.asarray(value).dtype) for value in function(*data)])
 
 
 def _constant_in(point: Any, outputs: Sequence[Any]) -> list[Any]:
@@ -246,8 +267,8 @@ def _constant_in(point: Any, outputs: Sequence[Any]) -> list[Any]:
 
 def _in_loops(
     point: Any, outputs: Sequence[Any], given: Mapping[Any, Array], start: Array
-) -> tuple[Callable[..., Any], Sequence[Array]] | None:
-    """Compile outputs as one function of loops; return it with the arguments that it takes after those given.
+) -> tuple[InC, Callable[[list[Array]], list[Array]]] | None:
+    """Compile outputs as one function of loops; return it, and what makes its arguments of the values given.
 
     None is returned if they have operations that are no such loops, or if the function and PyTensor's own, which Python
     computes, differ where sampling starts.
@@ -268,11 +289,14 @@ def _in_loops(
         source, further, called = loops.written(simplified.maker.fgraph, of_numbers)
     except loops.NoSourceError:
         return None
-    density = _numba_function(source, called, keys)
-    arguments = (start, *given.values())
-    expected = _function([point], outputs, given, INTERPRETED)(*arguments)
-    same = zip(density(*arguments, *further), expected, strict=True)
-    return (density, further) if all(np.allclose(a, b, 1e-6, 1e-8, equal_nan=True) for a, b in same) else None
+    density = InC(_numba_function(source, called, keys))
+
+    def words(values: Sequence[Array]) -> list[Array]:
+        return [loops.packed([*values, *further])]
+
+    expected = _function([point], outputs, given, INTERPRETED)(start, *given.values())
+    same = zip(density(start, *words(list(given.values()))), expected, strict=True)
+    return (density, words) if all(np.allclose(a, b, 1e-6, 1e-8, equal_nan=True) for a, b in same) else None
 
 
 def _function_of_numbers(node: Any) -> tuple[Any, str | None]:
@@ -284,24 +308,27 @@ def _function_of_numbers(node: Any) -> tuple[Any, str | None]:
 
 
 def _numba_function(source: str, called: Mapping[str, Any], keys: Sequence[str | None]) -> Any:
-    """Return the function of a source, kept on disk if what it calls has keys there."""
+    """Return the C function of a source, kept on disk if what it calls has keys there."""
+    import numba
+    from numba import types
     from pytensor.link.numba.cache import compile_numba_function_src
     from pytensor.link.numba.dispatch.basic import numba_njit
 
     key = None if None in keys else sha256(repr((source, keys)).encode()).hexdigest()
     of_rows = {"shares": numba_njit(shares), "slope": numba_njit(slope)}
-    names = {"__name__": __name__, **loops.FUNCTIONS, **of_rows, **called}
+    names = {"__name__": __name__, "carray": numba.carray, **loops.FUNCTIONS, **of_rows, **called}
     function = compile_numba_function_src(source, "density", names, cache_key=key)
-    return numba_njit(function, final_function=True, cache=key is not None, nogil=True, error_model="numpy")
+    form = types.int64(types.uint64, *[types.voidptr] * 4)
+    return numba.cfunc(form, cache=key is not None, error_model="numpy", fastmath=FAST)(function)
 
 
 def _in_parts(
     point: Any, outputs: Sequence[Any], given: Mapping[Any, Array], start: Array
-) -> tuple[Callable[..., Any], Sequence[Array]]:
+) -> tuple[Callable[..., Any], Callable[[list[Array]], list[Array]]]:
     """Compile outputs as PyTensor does, a function for each operation."""
     mode, compiled_by_numba = _parallel()
     _function([point], outputs, given, mode)(start, *given.values())
-    return compiled_by_numba[-1], ()
+    return compiled_by_numba[-1], list
 
 
 @cache
@@ -545,28 +572,10 @@ def sample_compiled(
     """Sample a compiled model by nutpie; return the groups posterior, without labels, and sample_stats."""
     load("nutpie")
     import nutpie
-    from nutpie.compiled_pyfunc import from_pyfunc
 
-    data, stopped = tuple(model.data.values()), threading.Event()
-    before = model.before(*data)
-
-    def density(point: Array) -> tuple[float, Array]:
-        if stopped.is_set():
-            return np.nan, point
-        value, slope = model.density(point, *before)
-        return float(value), slope
-
-    settings = {"cores": _cores(density, model.start), **settings}
-    of_nutpie = from_pyfunc(
-        len(model.start),
-        make_logp_fn=lambda: density,
-        make_expand_fn=lambda *_: lambda point: {"point": point},
-        expanded_dtypes=[np.dtype(float)],
-        expanded_shapes=[model.start.shape],
-        expanded_names=["point"],
-        # As PyMC starts: next to the middle of the prior.
-        make_initial_point_fn=lambda seed: model.start + np.random.default_rng(seed).uniform(-1, 1, len(model.start)),
-    )
+    data = tuple(model.data.values())
+    of_nutpie, own, stop = (_called_in_c if isinstance(model.density, InC) else _called_in_python)(model, data)
+    settings = {**own, **settings}
     try:
         running = nutpie.sample(
             of_nutpie, **settings, seed=seed, progress_bar=progressbar, save_warmup=False, blocking=False
@@ -579,7 +588,7 @@ def sample_compiled(
     try:
         tree = running.wait()
     except BaseException:  # What was drawn until then is no sample of the posterior.
-        stopped.set()  # A chain is cancelled when its trajectory has ended: here, at the next point.
+        stop()  # A chain is cancelled when its trajectory has ended: here, at the next point.
         running.cancel()
         raise
     points = tree["posterior"]["point"].values
@@ -592,9 +601,60 @@ def sample_compiled(
     return {"posterior": xr.Dataset(posterior), "sample_stats": tree["sample_stats"].to_dataset()}
 
 
-def _cores(density: Callable[[Array], Any], point: Array) -> int | None:
-    """Return 1 where chains would wait for each other, to call a density, for longer than it takes; else None, all."""
-    return 1 if min(timeit.repeat(lambda: density(point), number=1, repeat=5)) < LEAST_SECONDS else None
+def _called_in_c(model: CompiledModel, data: Sequence[Array]) -> tuple[Any, dict[str, Any], Callable[[], None]]:
+    """Return what nutpie samples, settings for it, and what stops its chains, for a density in C."""
+    import ctypes
+    from types import SimpleNamespace
+
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+    (words,), n = model.before(*data), len(model.start)
+
+    # The variables are computed from the points, all at once.
+    @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint64, *[ctypes.c_void_p] * 3)
+    def copied(_: int, size: int, point: int, values: int, __: int) -> int:
+        ctypes.memmove(values, point, 8 * size)
+        return 0
+
+    of_nutpie = CompiledPyMCModel(
+        dims={}, compiled_logp_func=model.density.function,  # type: ignore[union-attr]
+        compiled_expand_func=SimpleNamespace(address=ctypes.cast(copied, ctypes.c_void_p).value, function=copied),
+        initial_point_func=partial(_jittered, model.start), shared_data={}, shared_var_keys={}, user_data=words,
+        n_expanded=n, shape_info=(["point"], [slice(0, n)], [(n,)]), logp_func=None, expand_func=None, _n_dim=n,
+        _shapes={"point": (n,)}, _coords={},
+    )  # fmt: skip
+    return of_nutpie, {}, lambda: words.__setitem__(0, 1)
+
+
+def _called_in_python(model: CompiledModel, data: Sequence[Array]) -> tuple[Any, dict[str, Any], Callable[[], None]]:
+    """Return what nutpie samples, settings for it, and what stops its chains, for a density in Python."""
+    from nutpie.compiled_pyfunc import from_pyfunc
+
+    before, stopped = model.before(*data), threading.Event()
+
+    def density(point: Array) -> tuple[float, Array]:
+        if stopped.is_set():
+            return np.nan, point
+        value, slope = model.density(point, *before)
+        return float(value), slope
+
+    of_nutpie = from_pyfunc(
+        len(model.start),
+        make_logp_fn=lambda: density,
+        make_expand_fn=lambda *_: lambda point: {"point": point},
+        expanded_dtypes=[np.dtype(float)],
+        expanded_shapes=[model.start.shape],
+        expanded_names=["point"],
+        make_initial_point_fn=partial(_jittered, model.start),
+    )
+    # Chains would wait for each other, to call a quick density, for longer than it takes.
+    quick = min(timeit.repeat(lambda: density(model.start), number=1, repeat=5)) < LEAST_SECONDS
+    return of_nutpie, {"cores": 1 if quick else None}, stopped.set
+
+
+def _jittered(start: Array, seed: int) -> Array:
+    """Return where a chain starts, as PyMC does: next to the middle of the prior."""
+    return start + np.random.default_rng(seed).uniform(-1, 1, len(start))
 
 
 def unknown_setting(sampler: str) -> str:

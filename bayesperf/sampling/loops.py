@@ -2,8 +2,11 @@
 
 PyTensor's own translation makes functions of each operation, and each function takes seconds to compile. Here all
 operations are loops of one function over flat arrays, in the order of C. Sizes, indices and numbers of the graph are
-arguments: graphs of other sizes have the same source, which is compiled once on a machine. Operations are known by the
-names of their classes (`OPERATIONS`, `SCALARS`); a graph with any other has no source.
+data: graphs of other sizes have the same source, which is compiled once on a machine. Operations are known by the names
+of their classes (`OPERATIONS`, `SCALARS`); a graph with any other has no source.
+
+The function is one of C, as nutpie calls it: (n, point, gradient, value, words) -> error, where the words are all that
+is the same at every point (`packed`). A sampler that calls it need not call Python, which would take longer.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from bayesperf.core.arrays import Array
 FUNCTIONS = {
     "empty": np.empty, "exp": math.exp, "log": math.log, "log1p": math.log1p, "expm1": math.expm1, "sqrt": math.sqrt,
     "tanh": math.tanh, "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "inf": math.inf, "nan": math.nan,
-    "boolean": np.bool_, "whole": np.int64,
+    "boolean": np.bool_, "whole": np.int64, "real": np.float64,
 }  # fmt: skip
 # Scalar operations as expressions of their arguments, which are names.
 SCALARS = {
@@ -46,6 +49,10 @@ FIRST = {"Add": "0.0", "Mul": "1.0", "Maximum": "-inf", "Minimum": "inf", "AND":
 LITERALS = {0, 1, -1}
 # The length of a dim that has what the others leave.
 REST = "(-1)"
+# Errors that the function returns: a gradient, or a density, that is not finite. A sampler then goes elsewhere.
+NO_GRADIENT, NO_DENSITY = 3, 4
+# Words before those of the arrays: whether to stop, and how many words there are.
+FIRST_WORDS = 2
 
 
 class NoSourceError(Exception):
@@ -86,7 +93,7 @@ def flat_index(pairs: Sequence[tuple[str, str]]) -> str:
 
 @dataclass
 class Program:
-    """The source of a function, as far as it is written, and the arguments that come after those of the graph."""
+    """The source of a function, as far as it is written, and the arrays that it reads after those of the graph."""
 
     scalar_function: Callable[[Any], Any]
     values: dict[Any, Any] = field(default_factory=dict)
@@ -94,6 +101,7 @@ class Program:
     body: list[str] = field(default_factory=list)
     depth: int = 0
     names: int = 0
+    words: int = FIRST_WORDS
     arrays: list[Array] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
@@ -103,6 +111,13 @@ class Program:
     def line(self, text: str) -> None:
         """Write a line within the present loops."""
         self.body.append("    " * (self.depth + 1) + text)
+
+    def read(self, name: str, ndim: int, whole: bool) -> tuple[str, ...]:
+        """Write that an array is the next one of the words, before all else; return the lengths of its dims."""
+        first, self.words = self.words, self.words + 1 + ndim
+        shape = tuple(self.at_first(f"words[{first + 1 + axis}]") for axis in range(ndim))
+        self.head.append(f"    {name} = {'words' if whole else 'reals'}[words[{first}] : words[{first}] + {product(shape)}]")
+        return shape
 
     def named(self, expression: str) -> str:
         """Write an assignment to a new name, and return the name."""
@@ -154,7 +169,7 @@ class Program:
         return array
 
     def constant(self, variable: Any) -> Any:
-        """Return what stands for a constant, which is an argument."""
+        """Return what stands for a constant, which is among the data."""
         values = np.asarray(variable.data)
         if values.ndim == 0:
             return self.number(values.item())
@@ -170,7 +185,7 @@ class Program:
         return Flat(f"a{len(self.arrays) - 1}", shape)
 
     def number(self, value: Any) -> str:
-        """Return a number, which is read from an argument unless it is among `LITERALS`."""
+        """Return a number, which is read from the data unless it is among `LITERALS`."""
         if isinstance(value, bool) or value in LITERALS or not np.isfinite(value):
             return repr(value) if not value < 0 else f"({value!r})"
         numbers, name = (self.sizes, "sizes") if isinstance(value, int) else (self.numbers, "numbers")
@@ -206,12 +221,12 @@ class Program:
 
 
 def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, list[Array], dict[str, Any]]:
-    """Return the source of a function ``density``, the arguments that come after the graph's, and what it calls.
+    """Return the source of a function ``density``, the arrays that it reads after the graph's, and what it calls.
 
     Parameters
     ----------
     graph : pytensor.graph.FunctionGraph
-        The graph, in which no operation overwrites its arguments.
+        The graph, in which no operation overwrites its arguments, from a point (n,) and data to a number and a vector.
     scalar_function : callable
         Returns a function for a node of a scalar operation that is not among `SCALARS`.
 
@@ -221,36 +236,72 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
         If an operation of the graph has no loop here.
     """
     source = Program(scalar_function)
-    for i, variable in enumerate(graph.inputs):
-        source.values[variable] = _argument_name(source, f"x{i}", variable)
+    point, *data = graph.inputs
+    source.values[point] = Flat("x0", ("1",) if point.type.broadcastable[0] else (source.at_first("x0.size"),))
+    for i, variable in enumerate(data, 1):
+        source.values[variable] = _of_data(source, f"x{i}", variable)
     for node in graph.toposort():
         kind = type(node.op).__name__
         if kind not in OPERATIONS:
             raise NoSourceError(kind)
         results = OPERATIONS[kind](source, node)
         source.values.update(zip(node.outputs, results, strict=True))
-    outputs = [
-        source.value(variable) if variable.ndim == 0 else source.flat(variable).name for variable in graph.outputs
+    value, gradient = graph.outputs
+    _return(source, source.value(value), source.flat(gradient))
+    head = [
+        "def density(n, point, gradient, value, data):",
+        f"    words = carray(data, {FIRST_WORDS}, whole)",
+        f"    if words[0] != 0:\n        return {NO_DENSITY}",
+        "    words = carray(data, words[1], whole)",
+        "    reals = carray(data, words.size, real)",
+        "    x0, slopes, values = carray(point, n, real), carray(gradient, n, real), carray(value, 1, real)",
     ]
-    arrays = [f"a{i}" for i in range(len(source.arrays))]
-    names = [*(f"x{i}" for i in range(len(graph.inputs))), *arrays, "sizes", "numbers"]
-    lines = [f"def density({', '.join(names)}):", *source.head, *source.body, f"    return {', '.join(outputs)}"]
-    given = [*source.arrays, np.array(source.sizes, np.int64), np.array(source.numbers, float)]
-    return "\n".join(lines) + "\n", given, source.functions
+    used = len(source.head)
+    further = [*source.arrays, np.array(source.sizes, np.int64), np.array(source.numbers, float)]
+    names = [*(f"a{i}" for i in range(len(source.arrays))), "sizes", "numbers"]
+    for name, array in zip(names, further, strict=True):
+        source.read(name, 1, array.dtype.kind != "f")
+    lines = [*head, *source.head[used:], *source.head[:used], *source.body]
+    return "\n".join(lines) + "\n", further, source.functions
 
 
-def _argument_name(source: Program, name: str, variable: Any) -> Any:
-    """Return what stands for an argument of the graph."""
-    if variable.type.dtype.startswith(("uint", "complex")):
+def _of_data(source: Program, name: str, variable: Any) -> Any:
+    """Return what stands for data of the graph."""
+    kind = np.dtype(variable.type.dtype).kind
+    if kind not in "fib":
         raise NoSourceError(variable.type.dtype)
+    lengths = source.read(name, variable.ndim, kind != "f")
     if variable.ndim == 0:
-        return source.at_first(f"{name}[()]")
-    if variable.ndim == 1:
-        return Flat(name, ("1",) if variable.type.broadcastable[0] else (source.at_first(f"{name}.size"),))
-    shape = tuple(
-        "1" if one else source.at_first(f"{name}.shape[{axis}]") for axis, one in enumerate(variable.type.broadcastable)
-    )
-    return Flat(source.at_first(f"{name}.reshape({name}.size)"), shape)
+        return source.at_first(f"{name}[0]")
+    shape = zip(lengths, variable.type.broadcastable, strict=True)
+    return Flat(name, tuple("1" if one else length for length, one in shape))
+
+
+def _return(source: Program, value: str, gradient: Flat) -> None:
+    """Write where the results go, and whether they are finite."""
+    source.line(f"values[0] = {value}")
+    source.line("finite = True")
+    with source.loops([gradient.size]) as (i,):
+        source.line(f"slopes[{i}] = {gradient.name}[{i}]")
+        source.line(f"finite = finite and abs({gradient.name}[{i}]) < inf")
+    source.line(f"return {NO_GRADIENT} if not finite else 0 if abs({value}) < inf else {NO_DENSITY}")
+
+
+def packed(arrays: Sequence[Array]) -> Array:
+    """Return the words of arrays that a function reads: where each starts, its lengths, and at last all elements.
+
+    The first word is 0; the function stops once it is not.
+    """
+    starts = FIRST_WORDS + sum(1 + array.ndim for array in arrays) + np.cumsum([0, *(array.size for array in arrays)])
+    words = np.empty(starts[-1], np.int64)
+    words[:FIRST_WORDS] = 0, words.size
+    at = FIRST_WORDS
+    for array, start in zip(arrays, starts[:-1], strict=True):
+        words[at : at + 1 + array.ndim] = start, *array.shape
+        at += 1 + array.ndim
+        elements = words[start : start + array.size]
+        (elements.view(float) if array.dtype.kind == "f" else elements)[:] = array.ravel()
+    return words
 
 
 # ── Operations: each writes its loops, and returns what stands for its results ──
