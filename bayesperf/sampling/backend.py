@@ -10,6 +10,7 @@ PyMC's other public functions take their place: slower, with the same figures bu
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import sys
 import threading
@@ -23,6 +24,7 @@ from importlib.metadata import version
 from itertools import accumulate, pairwise
 from math import prod
 from numbers import Number
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -316,7 +318,13 @@ def _numba_function(source: str, called: Mapping[str, Any], keys: Sequence[str |
 
     key = None if None in keys else sha256(repr((source, keys)).encode()).hexdigest()
     of_rows = {"shares": numba_njit(shares), "slope": numba_njit(slope)}
-    names = {"__name__": __name__, "carray": numba.carray, **loops.FUNCTIONS, **of_rows, **called}
+    names = {
+        "__name__": __name__,
+        "carray": numba.carray,  # type: ignore[attr-defined]
+        **loops.FUNCTIONS,
+        **of_rows,
+        **called,
+    }
     function = compile_numba_function_src(source, "density", names, cache_key=key)
     form = types.int64(types.uint64, *[types.voidptr] * 4)
     return numba.cfunc(form, cache=key is not None, error_model="numpy", fastmath=FAST)(function)
@@ -603,27 +611,27 @@ def sample_compiled(
 
 def _called_in_c(model: CompiledModel, data: Sequence[Array]) -> tuple[Any, dict[str, Any], Callable[[], None]]:
     """Return what nutpie samples, settings for it, and what stops its chains, for a density in C."""
-    import ctypes
-    from types import SimpleNamespace
-
     from nutpie.compile_pymc import CompiledPyMCModel
 
     (words,), n = model.before(*data), len(model.start)
-
+    density: Any = model.density
     # The variables are computed from the points, all at once.
-    @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint64, *[ctypes.c_void_p] * 3)
-    def copied(_: int, size: int, point: int, values: int, __: int) -> int:
-        ctypes.memmove(values, point, 8 * size)
-        return 0
-
+    in_c = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint64, *[ctypes.c_void_p] * 3)(_copy)
+    address = ctypes.cast(in_c, ctypes.c_void_p).value
     of_nutpie = CompiledPyMCModel(
-        dims={}, compiled_logp_func=model.density.function,  # type: ignore[union-attr]
-        compiled_expand_func=SimpleNamespace(address=ctypes.cast(copied, ctypes.c_void_p).value, function=copied),
+        dims={}, compiled_logp_func=density.function,
+        compiled_expand_func=SimpleNamespace(address=address, function=in_c),
         initial_point_func=partial(_jittered, model.start), shared_data={}, shared_var_keys={}, user_data=words,
         n_expanded=n, shape_info=(["point"], [slice(0, n)], [(n,)]), logp_func=None, expand_func=None, _n_dim=n,
         _shapes={"point": (n,)}, _coords={},
     )  # fmt: skip
     return of_nutpie, {}, lambda: words.__setitem__(0, 1)
+
+
+def _copy(_: int, size: int, point: int, values: int, __: int) -> int:
+    """Copy a point, (size,), from one address to another."""
+    ctypes.memmove(values, point, 8 * size)
+    return 0
 
 
 def _called_in_python(model: CompiledModel, data: Sequence[Array]) -> tuple[Any, dict[str, Any], Callable[[], None]]:

@@ -116,7 +116,8 @@ class Program:
         """Write that an array is the next one of the words, before all else; return the lengths of its dims."""
         first, self.words = self.words, self.words + 1 + ndim
         shape = tuple(self.at_first(f"words[{first + 1 + axis}]") for axis in range(ndim))
-        self.head.append(f"    {name} = {'words' if whole else 'reals'}[words[{first}] : words[{first}] + {product(shape)}]")
+        of_kind, start = "words" if whole else "reals", f"words[{first}]"
+        self.head.append(f"    {name} = {of_kind}[{start} : {start} + {product(shape)}]")
         return shape
 
     def named(self, expression: str) -> str:

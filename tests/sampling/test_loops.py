@@ -12,8 +12,9 @@ from bayesperf.sampling.backend import INTERPRETED
 from tests.sampling.test_density import ALL, model_and_points
 from tests.shared.fits import SITES, SIX_SITES, built, slow
 
-# What Numba has of the standard library, of NumPy's numbers, which overflow without an error.
+# What Numba has of the standard library, of NumPy's numbers, which overflow without an error, and arrays for addresses.
 IN_PYTHON = {
+    "carray": lambda array, size, dtype: array.view(dtype)[:size],
     **{name: getattr(np, name) for name in ("exp", "log", "log1p", "expm1", "sqrt", "tanh")},
     "erf": special.erf, "erfc": special.erfc, "lgamma": special.gammaln,
     "shares": simplex_transform.shares, "slope": simplex_transform.slope,
@@ -21,13 +22,15 @@ IN_PYTHON = {
 MODE = Mode("py", NUMBA.provided_optimizer.excluding("inplace", "BlasOpt", "fuse_indexed_into_elemwise"))
 
 
-def run(graph, arguments):
-    """Return the results of a graph's source, which Python runs."""
+def run(graph, point, data, size):
+    """Return the error, the number and the vector (size,) of a graph's source, which Python runs."""
     source, further, called = loops.written(graph, lambda node: node.op.impl)
     names = {**loops.FUNCTIONS, **IN_PYTHON, **called}
     exec(source, names)
+    value, gradient = np.full(1, np.nan), np.full(size, np.nan)
     with np.errstate(all="ignore"):
-        return names["density"](*arguments, *further)
+        error = names["density"](max(point.size, size), point, gradient, value, loops.packed([*data, *further]))
+    return error, value[0], gradient
 
 
 # ── Operations ──
@@ -75,20 +78,43 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_operation_as_loops(form):
-    x = pt.tensor("x", shape=(None, None, None))
-    wanted = FORMS[form](x)
-    function = pm.compile([x], [wanted], mode=MODE)
-    graph = function.maker.fgraph
-    found = np.reshape(run(graph, [X]), function(X)[0].shape)
-    np.testing.assert_allclose(found, pm.compile([x], [wanted], mode=INTERPRETED)(X)[0], rtol=1e-12)
+    point, shape = pt.vector("point"), pt.lvector("shape")
+    wanted = FORMS[form](point.reshape(shape, ndim=3))
+    outputs = [1 + wanted.sum(), wanted.ravel()]
+    expected = pm.compile([point, shape], outputs, mode=INTERPRETED)(X.ravel(), np.array(X.shape))
+    graph = pm.compile([point, shape], outputs, mode=MODE).maker.fgraph
+    error, *found = run(graph, point=X.ravel(), data=[np.array(X.shape)], size=len(expected[1]))
+    assert error == (0 if np.isfinite(expected[1]).all() else loops.NO_GRADIENT)
+    for computed, value in zip(found, expected, strict=True):
+        np.testing.assert_allclose(computed, value, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_compiled_function_says_what_is_not_finite_and_stops_when_told():
+    point, scale = pt.vector("point"), pt.vector("scale")
+    outputs = [pt.log(scale * point).sum(), 1 / pt.maximum(point, scale)]
+    at, scales = np.array([2.0, 1.0]), np.array([1.0, 3.0])
+    density, words = backend._in_loops(point, outputs, {scale: scales}, at)
+
+    def called(values, stopped=0):
+        (given,) = words([np.array(values)])
+        given[0] = stopped
+        value, gradient = np.full(1, 7.0), np.full(2, 7.0)
+        error = density.function.ctypes(2, *(array.ctypes.data for array in (at, gradient, value, given)))
+        return error, value[0], gradient.tolist()
+
+    assert called([1.0, 3.0]) == (0, pytest.approx(np.log(6)), [0.5, pytest.approx(1 / 3)])
+    assert called([1.0, 0.0])[0] == loops.NO_DENSITY
+    assert called([1.0, np.nan])[0] == loops.NO_GRADIENT
+    assert called([1.0, 3.0], stopped=1) == (loops.NO_DENSITY, 7, [7, 7])
 
 
 def test_an_operation_without_loops_is_compiled_as_pytensor_does():
     x = pt.vector("x")
     outputs = [pt.sort(x).sum(), pt.sort(x)]
     assert backend._in_loops(x, outputs, {}, np.array([2.0, 1.0])) is None
-    density, further = backend._in_parts(x, outputs, {}, np.array([2.0, 1.0]))
-    np.testing.assert_array_equal(density(np.array([3.0, 1.0, 2.0]), *further)[1], [1, 2, 3])
+    density, as_they_are = backend._in_parts(x, outputs, {}, np.array([2.0, 1.0]))
+    np.testing.assert_array_equal(density(np.array([3.0, 1.0, 2.0]), *as_they_are([]))[1], [1, 2, 3])
 
 
 @pytest.mark.slow
@@ -123,9 +149,11 @@ def test_every_model_has_a_source(case):
     model, _, points = model_and_points(case)
     graph, interpreted, given = simplified(model)
     for point in points[:2]:
-        found, expected = run(graph, [point, *given]), interpreted(point, *given)
-        np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
-        np.testing.assert_allclose(found[1], expected[1], rtol=1e-8, atol=1e-9)
+        expected = interpreted(point, *given)
+        error, value, gradient = run(graph, point, given, size=len(point))
+        assert error == 0
+        np.testing.assert_allclose(value, expected[0], rtol=1e-9)
+        np.testing.assert_allclose(gradient, expected[1], rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.slow
