@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, complex_step
+from bayesperf.core.arrays import Array, Codes, complex_step
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.base import TAIL, Distribution
+from bayesperf.distributions.beta_tables import BetaTables
 from bayesperf.distributions.quadrature import beta_nodes
 from bayesperf.metrics.exact_forms import UNCHANGED
 
@@ -97,15 +98,31 @@ class Beta(Distribution):
         a, b = self.a[:, 0], self.b[:, 0]
         return np.asarray(2 * (b - a) / (a + b + 2) * np.sqrt((a + b + 1) / a / b))
 
-    @cached_property
+    @property
     def lowest(self) -> Array:
         """The quantile below which the mass is negligible, (m, 1)."""
-        return beta_quantile(self.a, self.b, TAIL)
+        betas, rows = self.distinct
+        return betas.lowest[rows]
 
-    @cached_property
+    @property
     def lowest_rest(self) -> Array:
         """The quantile of 1 − X below which the mass is negligible, (m, 1)."""
-        return beta_quantile(self.b, self.a, TAIL)
+        betas, rows = self.distinct
+        return betas.lowest_rest[rows]
+
+    @cached_property
+    def distinct(self) -> tuple[DistinctBetas, Codes]:
+        """The distinct Betas among them, and the position of each among them."""
+        pairs, rows = np.unique(self.a[:, 0] + 1j * self.b[:, 0], return_inverse=True)
+        return DistinctBetas(pairs.real[:, None], pairs.imag[:, None]), rows
+
+    def take(self, index: Codes | slice) -> Self:
+        part = super().take(index)
+        if "distinct" in vars(self):
+            # What a subset needs may have been computed.
+            betas, rows = self.distinct
+            vars(part)["distinct"] = betas, rows[index]
+        return part
 
     def quantiles(self, u: Array, rest: Array) -> tuple[Array, Array]:
         """Return X and 1 − X at lower tail probabilities u and upper tail probabilities rest = 1 − u, (m, n, nodes).
@@ -155,6 +172,27 @@ class Beta(Distribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             value = 2 * (a + 2 * b - 1) / (a - 3) * np.sqrt((a - 2) / (b * (a + b - 1)))
         return np.where(a > 3, value, np.inf)
+
+
+@dataclass(frozen=True)
+class DistinctBetas:
+    """Different Betas, and what integrals over many that are equal to one of them compute once."""
+
+    # Parameters, (m, 1).
+    a: Array
+    b: Array
+
+    @cached_property
+    def lowest(self) -> Array:
+        return beta_quantile(self.a, self.b, TAIL)
+
+    @cached_property
+    def lowest_rest(self) -> Array:
+        return beta_quantile(self.b, self.a, TAIL)
+
+    @cached_property
+    def tables(self) -> BetaTables:
+        return BetaTables.of(self.a, self.b)
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Codes, blocks
 from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.distributions.beta import Beta, weighted_mean_sd
-from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, by_kind, distinct, mean_variance_of
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, by_kind, mean_variance_of
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
 from bayesperf.distributions.quantiles import invert, weighted_quantile
-from bayesperf.distributions.tabulated import LEAST, MOST, Axis
 from bayesperf.metrics.exact_forms import FunctionOfRates, cells_of_rates
 
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
@@ -83,15 +81,9 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         return moments[0], moments[1]
 
     def inner_mass(self, threshold: Array, below: bool) -> Array:
-        tables, rows = self._tables
-        mass = tables.cdf(rows, threshold.reshape(len(rows), -1)).reshape(threshold.shape)
+        betas, rows = self.inner.distinct
+        mass = betas.tables.cdf(rows, threshold.reshape(len(rows), -1)).reshape(threshold.shape)
         return mass if below else 1 - mass
-
-    @cached_property
-    def _tables(self) -> tuple[BetaTables, Codes]:
-        """Tables of the inner Betas, and the row of each: the components of a mixture share their Betas."""
-        betas, rows = distinct(self.inner)
-        return BetaTables.of(betas), rows
 
 
 @by_name
@@ -236,65 +228,3 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
             every[row] = x, weight
     x, weights = (np.concatenate([parts[i] for parts in every]) for i in (0, 1))
     return Mixture(at_prevalence(x[:, None], np.repeat(rows, counts)), weights, np.cumsum([0, *counts]))
-
-
-# ── Tables of distribution functions ──
-
-# Number of cells of a table, for which their error is about 1e-10.
-_CELLS = 192
-
-
-class BetaTables(NamedTuple):
-    """Distribution functions of m Betas, polynomials of degree 5 in each cell of an axis.
-
-    Looking them up takes a third of the time of `scipy.special.betainc`.
-    """
-
-    # The cells: equal steps whose logits are denser near the mode.
-    axis: Axis
-    # Coefficients of the polynomials in the fraction of the cell, from the constant up.
-    coefficients: Array
-
-    @classmethod
-    def of(cls, beta: Beta) -> BetaTables:
-        """Return the tables of m Betas.
-
-        At the nodes the polynomials have the values, slopes and curvatures of the distribution function. Its
-        differences are integrals of the density by the corrected trapezoidal rule with both derivatives.
-        """
-        a, b = beta.a, beta.b
-        axis = Axis.of_beta(a, b, _CELLS + 1)
-        v = axis.positions(_CELLS + 1)
-        logit, pace = axis.logits(v), axis.pace(v)
-        log_density = a * special.log_expit(logit) + b * special.log_expit(-logit)
-        density = np.exp(log_density - log_density.max(-1, keepdims=True)) * pace
-        x, rest = special.expit(logit), special.expit(-logit)
-        excess = a * rest - b * x
-        # Derivatives of the log density of v, and of the density, both per step.
-        first = (excess * pace + np.tanh(v)) * axis.step
-        second = (excess * (logit - axis.centre) - (a + b) * x * rest * pace**2 + np.cosh(v) ** -2) * axis.step**2
-        slope, bend = density * first, density * (first**2 + second)
-        (f, g), (df, dg), (ddf, ddg) = ((part[:, :-1], part[:, 1:]) for part in (density, slope, bend))
-        mass = np.maximum((f + g) / 2 + (df - dg) / 10 + (ddf + ddg) / 120, 0)
-        total = mass.sum(-1, keepdims=True)
-        below = np.cumsum(mass, -1) - mass
-        cubic = 10 * mass - 6 * f - 4 * g - 1.5 * df + 0.5 * dg
-        quartic = -15 * mass + 8 * f + 7 * g + 1.5 * df - dg
-        quintic = 6 * mass - 3 * (f + g) - (df - dg) / 2
-        coefficients = np.stack([below, f, df / 2, cubic, quartic, quintic]) / total
-        return cls(axis, coefficients.reshape(6, -1))
-
-    def cdf(self, rows: Codes, x: Array) -> Array:
-        """Return the distribution functions of the Betas `rows` (k,) at x (k, n), NaN where x is."""
-        axis = self.axis.take(rows)
-        # The cell of NaN is any.
-        logit = special.logit(np.clip(np.nan_to_num(x), LEAST, MOST))
-        reached = np.clip(axis.reached(logit), 0, _CELLS)
-        cell = np.minimum(reached, _CELLS - 1).astype(int)
-        part = reached - cell
-        cell += rows[:, None] * _CELLS
-        value = self.coefficients[5].take(cell)
-        for power in (4, 3, 2, 1, 0):
-            value *= part
-            value += self.coefficients[power].take(cell)
-        return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, np.where(np.isnan(x), np.nan, value)))

@@ -162,12 +162,15 @@ class FunctionOfTwoBetas(RoughlyKnown):
     def log_density(self, t: Array, panel: Panel) -> Array:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             slope = complex_step(lambda z: self.form.inner_at(z, panel.w, panel.rest), self._inside(t)[..., None])
-        # A threshold that rounds to an end of [0, 1], where the density may be infinite, is moved slightly inside.
-        threshold = panel.threshold
-        inside = np.where((threshold >= 0) & (threshold <= 1), np.clip(threshold, 1e-300, 1 - 2**-53), -1)
-        density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(inside))
+        threshold, a, b = panel.threshold, self.inner.a[..., None], self.inner.b[..., None]
+        # One that rounds to an end of [0, 1], where the density may be infinite, is moved slightly inside. NumPy's
+        # logarithms take a tenth of the time of SciPy's, which know what 0·log 0 is.
+        inside = np.clip(threshold, 1e-300, 1 - 2**-53)
+        density = np.exp((a - 1) * np.log(inside) + (b - 1) * np.log1p(-inside) - special.betaln(a, b))
+        density *= panel.weights * np.abs(slope)
+        density[~((threshold >= 0) & (threshold <= 1))] = 0
         with np.errstate(divide="ignore"):
-            value = np.log((panel.weights * np.where(inside < 0, 0, density * np.abs(slope))).sum(-1))
+            value = np.log(density.sum(-1))
         return np.where(np.isinf(t), -np.inf, value)
 
     def panel(self, t: Array) -> Panel:
@@ -231,7 +234,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         node, rest_node, weight = self._rule
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, rest_last + length * rest_node
-        log_density = special.xlogy(self.outer.a[..., None] - 1, w) + special.xlogy(self.outer.b[..., None] - 1, rest)
+        log_density = (self.outer.a[..., None] - 1) * np.log(w) + (self.outer.b[..., None] - 1) * np.log(rest)
         weights = weight * np.exp(log_density - log_density.max(-1, keepdims=True))
         # Normalised by the mass between the ends, because the constant of the density loses digits at large counts.
         weights *= (np.maximum(1 - before - after, 0) / weights.sum(-1))[..., None]
@@ -301,14 +304,14 @@ class FunctionOfTwoBetas(RoughlyKnown):
         """Return values and weights (m, nodes, nodes) of the function at Jacobi nodes of X and W."""
         x, rest_x, weights_x = (part[:, :, None] for part in _jacobi_nodes(self.inner, nodes))
         w, rest_w, weights_w = (part[:, None, :] for part in _jacobi_nodes(self.outer, nodes))
-        values = np.clip(self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)), *self.bounds)
+        values = np.clip(self.value(x, rest_x, w, rest_w), *self.bounds)
         return values, weights_x * weights_w
 
     def points(self, nodes: int) -> tuple[Array, Array]:
         """Return values and weights (m, nodes²) of the metric on the product of both Betas' nodes."""
         x, rest_x, weights_x = (part[:, :, None] for part in beta_nodes(self.inner.a, self.inner.b, nodes))
         w, rest_w, weights_w = (part[:, None, :] for part in beta_nodes(self.outer.a, self.outer.b, nodes))
-        values = self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)).reshape(len(x), -1)
+        values = self.value(x, rest_x, w, rest_w).reshape(len(x), -1)
         return np.clip(values, *self.bounds), (weights_x * weights_w).reshape(len(x), -1)
 
     def mean_sd(self) -> tuple[Array, Array]:
@@ -349,13 +352,7 @@ def mean_variance_of(values: Array, weights: Array) -> tuple[Array, Array]:
     return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
 
 
-def distinct(betas: Beta) -> tuple[Beta, Codes]:
-    """Return the distinct Betas among several, and the position of each among them."""
-    pairs, rows = np.unique(betas.a[:, 0] + 1j * betas.b[:, 0], return_inverse=True)
-    return Beta(pairs.real[:, None], pairs.imag[:, None]), rows
-
-
 def _jacobi_nodes(beta: Beta, nodes: int) -> tuple[Array, ...]:
     """Return nodes x, 1 − x and weights (m, nodes) for polynomials; equal Betas are computed once."""
-    betas, rows = distinct(beta)
+    betas, rows = beta.distinct
     return tuple(part[rows] for part in gauss_jacobi(betas.a, betas.b, nodes))

@@ -70,10 +70,11 @@ class NormalScores:
         logit = logit_between(x, self.bounds)
         u = (logit - self.centre) / self.scale
         inside = np.clip(u, -1, 1)
-        power = np.arange(_POINTS)
-        terms = inside[..., None] ** power
-        slope = np.einsum("mnp,mp->mn", terms[..., :-1], self.coefficients[:, 1:] * power[1:])
-        score = np.einsum("mnp,mp->mn", terms, self.coefficients) + slope * (u - inside)
+        score, slope = np.zeros(u.shape), np.zeros(u.shape)
+        for coefficient in self.coefficients.T[::-1, :, None]:
+            slope = score + inside * slope
+            score = coefficient + inside * score
+        score += slope * (u - inside)
         with np.errstate(invalid="ignore", divide="ignore"):
             log_slope = np.log(slope / (self.scale * (high - low)))
         steepness = log_slope - special.log_expit(logit) - special.log_expit(-logit)

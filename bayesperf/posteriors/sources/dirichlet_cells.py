@@ -22,7 +22,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS, ProportionWeights
-from bayesperf.metrics.arguments import ARGUMENTS, OneVsRest
+from bayesperf.metrics.arguments import ARGUMENTS, GivenSums, OneVsRest
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
@@ -341,14 +341,19 @@ def _argument_weights(weights: Array, positive: int | None, by_class: bool) -> C
 @by_name
 def metric_of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
     """Return a metric of the four cells of two classes."""
-    cells = np.stack(np.broadcast_arrays(tn, fp, fn, tp), -1)
-    return metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1)
+    tn, fp, fn, tp = np.broadcast_arrays(tn, fp, fn, tp)
+    if metric.needs_cells:
+        cells = np.stack([tn, fp, fn, tp], -1)
+        return metric.evaluate(cells.reshape(*tn.shape, 2, 2), 1)
+    # The hits and misses of each class take less time than a matrix at each node.
+    hits, misses = (np.moveaxis(np.stack(both), 0, -1) for both in ((tn, tp), (fp, fn)))
+    return metric.of_class_sums(GivenSums(hits, misses, misses[..., ::-1]))
 
 
 @by_name
 def metric_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
     """Return a metric of the cells that two proportions and their complements make."""
-    return metric.of_binary(**pair.cells(x, rest_x, w, rest_w))
+    return metric.of_binary(**pair.cells(*np.broadcast_arrays(x, rest_x, w, rest_w)))
 
 
 # ── Rates and prevalence with weights of their own ──
