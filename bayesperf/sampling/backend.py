@@ -625,7 +625,11 @@ def _called_in_c(model: CompiledModel, data: Sequence[Array]) -> tuple[Any, dict
         n_expanded=n, shape_info=(["point"], [slice(0, n)], [(n,)]), logp_func=None, expand_func=None, _n_dim=n,
         _shapes={"point": (n,)}, _coords={},
     )  # fmt: skip
-    return of_nutpie, {}, lambda: words.__setitem__(0, 1)
+
+    def stop() -> None:
+        words[0] = 1
+
+    return of_nutpie, {}, stop
 
 
 def _copy(_: int, size: int, point: int, values: int, __: int) -> int:

@@ -97,6 +97,7 @@ class Program:
 
     scalar_function: Callable[[Any], Any]
     values: dict[Any, Any] = field(default_factory=dict)
+    reads: list[str] = field(default_factory=list)
     head: list[str] = field(default_factory=list)
     body: list[str] = field(default_factory=list)
     depth: int = 0
@@ -113,12 +114,12 @@ class Program:
         self.body.append("    " * (self.depth + 1) + text)
 
     def read(self, name: str, ndim: int, whole: bool) -> tuple[str, ...]:
-        """Write that an array is the next one of the words, before all else; return the lengths of its dims."""
-        first, self.words = self.words, self.words + 1 + ndim
-        shape = tuple(self.at_first(f"words[{first + 1 + axis}]") for axis in range(ndim))
-        of_kind, start = "words" if whole else "reals", f"words[{first}]"
-        self.head.append(f"    {name} = {of_kind}[{start} : {start} + {product(shape)}]")
-        return shape
+        """Write that an array is the next one of the words; return the lengths of its dims."""
+        start, *shape = (f"words[{self.words + i}]" for i in range(1 + ndim))
+        self.words += 1 + ndim
+        of_kind = "words" if whole else "reals"
+        self.reads.append(f"    {name} = {of_kind}[{start} : {start} + {product(shape)}]")
+        return tuple(self.at_first(length) for length in shape)
 
     def named(self, expression: str) -> str:
         """Write an assignment to a new name, and return the name."""
@@ -127,7 +128,7 @@ class Program:
         return f"v{self.names}"
 
     def at_first(self, expression: str) -> str:
-        """Write an assignment before all else."""
+        """Write an assignment before the loops."""
         self.names += 1
         self.head.append(f"    v{self.names} = {expression}")
         return f"v{self.names}"
@@ -249,7 +250,11 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
         source.values.update(zip(node.outputs, results, strict=True))
     value, gradient = graph.outputs
     _return(source, source.value(value), source.flat(gradient))
-    head = [
+    further = [*source.arrays, np.array(source.sizes, np.int64), np.array(source.numbers, float)]
+    names = [*(f"a{i}" for i in range(len(source.arrays))), "sizes", "numbers"]
+    for name, array in zip(names, further, strict=True):
+        source.read(name, 1, array.dtype.kind != "f")
+    start = [
         "def density(n, point, gradient, value, data):",
         f"    words = carray(data, {FIRST_WORDS}, whole)",
         f"    if words[0] != 0:\n        return {NO_DENSITY}",
@@ -257,12 +262,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
         "    reals = carray(data, words.size, real)",
         "    x0, slopes, values = carray(point, n, real), carray(gradient, n, real), carray(value, 1, real)",
     ]
-    used = len(source.head)
-    further = [*source.arrays, np.array(source.sizes, np.int64), np.array(source.numbers, float)]
-    names = [*(f"a{i}" for i in range(len(source.arrays))), "sizes", "numbers"]
-    for name, array in zip(names, further, strict=True):
-        source.read(name, 1, array.dtype.kind != "f")
-    lines = [*head, *source.head[used:], *source.head[:used], *source.body]
+    lines = [*start, *source.reads, *source.head, *source.body]
     return "\n".join(lines) + "\n", further, source.functions
 
 
