@@ -143,12 +143,16 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
     order = orders_of(scores[:, np.concatenate(members)])
 
     def areas(weights: Weights, rng: np.random.Generator) -> Array:
-        of_bins = [np.split(table @ weights, [bins.with_positives]) for bins, table in systems]
-        seen = np.stack([of_class.sum(0, dtype=float) for of_class in of_bins[0]])
+        drawn = np.empty((len(systems), weights.shape[1]))
+        # The weights of one system's bins at a time: those of all would fill the memory.
+        for system, (bins, table) in enumerate(systems):
+            of_classes = np.split(table @ weights, [bins.with_positives])
+            drawn[system] = bins.areas(*of_classes)
+            if system == 0:
+                seen = np.stack([of_class.sum(0, dtype=float) for of_class in of_classes])
         beyond = unseen[:, None] * rng.standard_gamma(UNSEEN / averaged, seen.shape)
         ranks = rng.random((2, 1 + order.max(), weights.shape[1]))[:, order]
-        drawn = [bins.areas(*of_classes) for (bins, _), of_classes in zip(systems, of_bins, strict=True)]
-        return areas_with_unseen(np.stack(drawn), beyond / (seen + beyond), ranks)
+        return areas_with_unseen(drawn, beyond / (seen + beyond), ranks)
 
     return areas
 
