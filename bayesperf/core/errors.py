@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = [
@@ -128,3 +129,14 @@ class SelectionWarning(UserWarning):
 
 class IdentifiabilityWarning(UserWarning):
     """The data do not determine a quantity: its prior decides, several values fit equally well, or classes swapped."""
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Raise KeyboardInterrupt if it interrupted DuckDB, which raises an error like others then."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise

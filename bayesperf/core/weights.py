@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import DependenceWarning, InputError, warn
@@ -150,12 +150,12 @@ def alike(codes: Codes) -> tuple[Codes, Counts]:
     return first, sizes
 
 
-def tallied(rows: Codes, columns: Codes, shape: tuple[int, int], dtype: Any = float) -> csr_array:
+def tallied(rows: Codes, columns: Codes, shape: tuple[int, int], dtype: Any = float) -> scipy.sparse.csr_array:
     """Return the number of examples in each row and column, given the position of each example."""
-    return csr_array((np.ones(len(rows), dtype), (rows, columns)), shape=shape)
+    return scipy.sparse.csr_array((np.ones(len(rows), dtype), (rows, columns)), shape=shape)
 
 
-def indicators(of_class: Codes, classes: int, kept: Booleans | None = None) -> csr_array:
+def indicators(of_class: Codes, classes: int, kept: Booleans | None = None) -> scipy.sparse.csr_array:
     """Return the matrix (n, K) that sums values, or only those kept, by class."""
     rows = np.arange(len(of_class)) if kept is None else np.flatnonzero(kept)
     return tallied(rows, of_class[rows], (len(of_class), classes))

@@ -18,8 +18,9 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
 from bayesperf.data.classifier_scores import Scores
-from bayesperf.data.frames import count_rows, refuse_missing_rows
+from bayesperf.data.frames import count_rows
 from bayesperf.data.label_encoding import encode, missing_positive_label, positive_label
+from bayesperf.data.totals import refuse_missing_rows
 
 # Numbers of no bin: of scores that are missing, and that are outside the edges.
 MISSING, OUTSIDE = -1, -2

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
@@ -50,9 +50,9 @@ class Clusters(Held):
             array.setflags(write=False)
 
     @cached_property
-    def table(self) -> csr_array:
+    def table(self) -> scipy.sparse.csr_array:
         """The counts, (cluster, cell)."""
-        return csr_array((self.counts, (self.cluster, self.cell)), shape=(self.size, self.cells))
+        return scipy.sparse.csr_array((self.counts, (self.cluster, self.cell)), shape=(self.size, self.cells))
 
     def taken(self, cells: Codes) -> Clusters:
         """Return the clusters of other matrices, whose cells are these of the cells before."""
@@ -72,7 +72,7 @@ class Clusters(Held):
         return of_table(self.name, self.table @ tallied(before.ravel(), into.ravel(), shape, np.int64))
 
 
-def of_table(name: str, table: csr_array) -> Clusters:
+def of_table(name: str, table: scipy.sparse.csr_array) -> Clusters:
     """Return clusters of a sparse table (cluster, cell)."""
     entries = table.tocoo()
     row, column = entries.coords
@@ -82,7 +82,7 @@ def of_table(name: str, table: csr_array) -> Clusters:
 def of_dim(counts: xr.DataArray, dim: str) -> Clusters:
     """Return a leading dim of counts as clusters of the matrices without it."""
     tables = counts.transpose(dim, ..., *CELL_DIMS).values
-    return of_table(dim, csr_array(tables.reshape(len(tables), -1)))
+    return of_table(dim, scipy.sparse.csr_array(tables.reshape(len(tables), -1)))
 
 
 class ClusterColumn(NamedTuple):
@@ -133,7 +133,7 @@ def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: C
     ]
     # What falls on one place is summed.
     entries = np.tile(rows, len(cells)), (np.tile(cluster.codes, len(cells)), np.concatenate(cells))
-    return of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape))))
+    return of_table(cluster.name, scipy.sparse.csr_array(entries, shape=(cluster.size, math.prod(shape))))
 
 
 def check_within(cluster: Codes, example: Any) -> None:

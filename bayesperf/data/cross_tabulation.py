@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -170,6 +169,8 @@ def _columns(values: Any) -> int:
 
 def _matrix(values: Any, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     """Return an indicator matrix, and the names of its columns if it has any."""
+    import narwhals as nw
+
     frame = nw.from_native(values, eager_only=True, pass_through=True)
     columns = frame.columns if isinstance(frame, nw.DataFrame) else []
     array = frame.to_numpy() if columns else values.toarray() if hasattr(values, "toarray") else np.asarray(values)

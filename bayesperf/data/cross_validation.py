@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -183,6 +182,8 @@ def mean_of_repeats(counts: xr.DataArray) -> xr.DataArray:
 
 def take(values: Any, rows: Codes) -> Any:
     """Return some rows, by position, of an array, a data frame or series, or a list, as the same kind."""
+    import narwhals as nw
+
     frame = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(frame, nw.DataFrame | nw.Series):
         return frame[rows].to_native()

@@ -15,8 +15,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, warn
 from bayesperf.core.words import enumerated, listed
-from bayesperf.data.frames import count_rows, engine_errors, lazy_frame, refuse_missing_rows
+from bayesperf.data.frames import count_rows, engine_errors, lazy_frame
 from bayesperf.data.label_encoding import encode, merge_labels
+from bayesperf.data.totals import refuse_missing_rows
 
 OUTCOMES = ("a", "b", "tie")
 # How a winner is written other than by its name; in the columns of logs, too.

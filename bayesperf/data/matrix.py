@@ -45,15 +45,14 @@ from bayesperf.data.cross_tabulation import (
 )
 from bayesperf.data.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.data.display import matrix_html, matrix_text
-from bayesperf.data.frames import clusters_of_totals, column_names, count_rows, encode_totals, lazy_frame
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
-from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.response_patterns import (
     ResponsePatterns,
     of_columns,
     of_examples,
     of_table,
 )
+from bayesperf.data.totals import clusters_of_totals, encode_totals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -480,6 +479,9 @@ class ConfusionMatrix(Counted):
         >>> cm.sel(model="new").counts.values
         array([[3, 0], [0, 3]])
         """
+        from bayesperf.data.frames import column_names, count_rows, lazy_frame
+        from bayesperf.data.matched_rows import matched_columns
+
         keys, systems, within = column_names(by), column_names(predicted), column_names(cluster)
         if not systems or (example is not None and len(systems) > 1):
             raise InputError(

@@ -25,11 +25,10 @@ from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
-from bayesperf.data.frames import column_names, count_rows, lazy_frame, refuse_missing_rows
 from bayesperf.data.label_encoding import Column, check_labels, encode, encode_levels
-from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import ResponsePatterns, of_columns, of_examples
+from bayesperf.data.totals import refuse_missing_rows
 
 # Right or wrong, as grades.
 RIGHT = {0: 0, 1: 1}
@@ -240,6 +239,9 @@ class Outcomes(Counted):
         >>> outcomes.counts.values, outcomes.clusters.size
         (array([40, 20]), 20)
         """
+        from bayesperf.data.frames import column_names, count_rows, lazy_frame
+        from bayesperf.data.matched_rows import matched_columns
+
         if (correct is None) == (grade is None):
             raise InputTypeError("correct", "name a column of right and wrong, or one of grades, as `grade`.")
         if correct is not None and scale is not None:

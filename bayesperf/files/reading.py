@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.errors import FileFaultError
+from bayesperf.core.errors import FileFaultError, interrupts_raised
 from bayesperf.data.axis_names import FOLD
-from bayesperf.data.frames import interrupts_raised
 from bayesperf.files.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
 from bayesperf.files.formats import DataFile, open_bytes
 from bayesperf.files.opening import Opened, opened

@@ -6,9 +6,9 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import special
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
@@ -170,4 +170,4 @@ def in_parts(name: str, scores: Array, asked: Booleans) -> Clusters:
     """Return questions as clusters of one example each, right in part, of scores (Q, S) of those that were asked."""
     solved = np.where(asked, scores, 0)
     parts = np.stack([np.zeros_like(solved), np.zeros_like(solved), asked - solved, solved], -1)
-    return of_table(name, csr_array(parts.reshape(len(parts), -1)))
+    return of_table(name, scipy.sparse.csr_array(parts.reshape(len(parts), -1)))

@@ -19,7 +19,7 @@ from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
-from bayesperf.data.frames import count_rows, refuse_missing_rows
+from bayesperf.data.frames import count_rows
 from bayesperf.data.label_encoding import (
     Column,
     check_labels,
@@ -30,6 +30,7 @@ from bayesperf.data.label_encoding import (
     positive_label,
     warn_of_lookalikes,
 )
+from bayesperf.data.totals import refuse_missing_rows
 from bayesperf.labels.rater_agreement import (
     LEVELS,
     intraclass,

@@ -23,10 +23,11 @@ from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import ClusterColumn, Clusters, cluster_column, of_table
 from bayesperf.data.count_arrays import check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations, encode_columns
-from bayesperf.data.frames import column_names, count_rows, refuse_missing_rows
+from bayesperf.data.frames import column_names, count_rows
 from bayesperf.data.label_encoding import Column, HasPositive, encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import ResponsePatterns, distinct_patterns
+from bayesperf.data.totals import refuse_missing_rows
 from bayesperf.labels.judges import JUDGE, Judged, as_score, bin_names, distinct, in_bins, named_judges
 from bayesperf.labels.voter_cells import Strata
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.weights import indicators
@@ -52,7 +52,7 @@ def class_sums(
     # Examples, then hits and false alarms of each system, of all classes: one product copies the masses once.
     hits = [indicators(actual, classes, right) for right in actual == predicted.T]
     false_alarms = [indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
-    columns = sparse.hstack([indicators(actual, classes), *hits, *false_alarms], "csr")
+    columns = scipy.sparse.hstack([indicators(actual, classes), *hits, *false_alarms], "csr")
     places = [_Places(of_one) for of_one in alpha]
     for block in blocks(n, max((STICKS + 2) * classes, len(counts)), _BLOCK):
         size = block.stop - block.start

@@ -17,10 +17,10 @@ from bayesperf.data.axis_names import FOLD, LABEL
 from bayesperf.data.count_arrays import SAME_EXAMPLES, as_outcomes, marked
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
-from bayesperf.data.frames import tabulate
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import of_examples
+from bayesperf.data.totals import tabulate
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.posteriors.marginal import Marginal

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def clustered_counts(predictions: Predictions, settings: Settings, labels: list[Any] | None) -> ConfusionMatrix:
     """Count the rows of a frame, each of which stands for several examples, with their clusters."""
     from bayesperf.data.cross_tabulation import cross_tabulate
-    from bayesperf.data.frames import clusters_of_totals, encode_totals
     from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.data.totals import clusters_of_totals, encode_totals
 
     values, rows = {str(name): column for name, column in predictions.frame.items()}, predictions.sizes
     columns = encode_totals(values, rows, [settings.actual, settings.predicted], settings.by, labels)

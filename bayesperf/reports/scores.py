@@ -18,7 +18,6 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.marginal import Marginal
@@ -85,9 +84,9 @@ class ScoredSystem:
     prior: str | None
     random_seed: int
     # The test examples, counted by score, or by the bins in which a file was counted.
-    by_score: BinnedScores
+    by_score: curves.BinnedScores
     # The same in fewer bins, if they are many.
-    counted: BinnedScores | None = None
+    counted: curves.BinnedScores | None = None
 
     @cached_property
     def roc(self) -> curves.ThresholdCurve:
@@ -131,7 +130,7 @@ class ScoredSystem:
     # ── Of scores that are probabilities ──
 
     @cached_property
-    def probabilities(self) -> BinnedScores | None:
+    def probabilities(self) -> curves.BinnedScores | None:
         """The scores counted by probability, neighbours merged if many occur; None if they are not probabilities."""
         from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 
@@ -140,7 +139,7 @@ class ScoredSystem:
             return None
         within = replace(self.by_score, edges=None if edges is None else np.minimum(edges, 1))
         counts = ProbabilityCounts.of_bins(within).at_most(_MOST_PROBABILITIES)
-        return BinnedScores(counts.values, counts.positives, counts.negatives, None)
+        return curves.BinnedScores(counts.values, counts.positives, counts.negatives, None)
 
     @cached_property
     def calibration(self) -> curves.Calibration:
