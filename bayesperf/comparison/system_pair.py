@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf import distributions
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.core.random_streams import streams
-from bayesperf.distributions import differences, normal
 from bayesperf.distributions.base import Distribution
-from bayesperf.distributions.differences import Discordant, ExactDistribution
+from bayesperf.distributions.beta import ExactDistribution
 from bayesperf.distributions.draws import Draws, DrawsOfPairs, Sampled
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -86,12 +86,12 @@ class SystemPair(Held):
             leading = leading.assign_coords(pair=_pair_labels(self.names, "/"))
         closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
         origin: Origin | None = None
-        if isinstance(closed, Discordant) and not self.independent:
-            origin = DifferencesOfProportions(closed, leading, self.random_seed)
-        elif closed is not None and not isinstance(closed, Draws):
-            origin = ContrastOf(self, what)
-        else:
+        if closed is None or isinstance(closed, Draws):
             closed = (closed or self._draws(operation, bounds)).checked(self.first.name)
+        elif isinstance(closed, distributions.differences.Discordant) and not self.independent:
+            origin = DifferencesOfProportions(closed, leading, self.random_seed)
+        else:
+            origin = ContrastOf(self, what)
         return Marginal(quantity, closed, leading, origin, self.first.inference, self.random_seed)
 
     def _of_rows(self, what: str, operation: Any, bounds: tuple[float, float]) -> Distribution | None:
@@ -158,7 +158,8 @@ class SystemPair(Held):
 def _exact_difference(first: Distribution, second: Distribution) -> Distribution | None:
     """Return the distribution of X − Y for independent X and Y, if it has a closed form or an integral."""
     if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
-        return differences.difference(first, second)
+        return distributions.differences.difference(first, second)
+    normal = distributions.normal
     if isinstance(first, normal.Normal) and isinstance(second, normal.Normal):
         return normal.difference(first, second)
     return None
@@ -167,7 +168,7 @@ def _exact_difference(first: Distribution, second: Distribution) -> Distribution
 def _exact_ratio(first: Distribution, second: Distribution) -> Distribution | None:
     """Return the distribution of X / Y for independent X and Y, if it has an integral."""
     if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
-        return differences.ratio(first, second)
+        return distributions.differences.ratio(first, second)
     return None
 
 
@@ -265,7 +266,7 @@ class ContrastOf(Origin):
 class DifferencesOfProportions(Origin):
     """Differences of two proportions of the same examples."""
 
-    distribution: Discordant
+    distribution: distributions.differences.Discordant
     leading: xr.DataArray
     random_seed: int
 

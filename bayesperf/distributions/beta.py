@@ -235,6 +235,9 @@ class TransformedBeta(Distribution):
         return np.asarray(self.forward(self.base.guess(q)))
 
 
+ExactDistribution = Beta | TransformedBeta
+
+
 def weighted_mean_sd(values: Array, weights: Array) -> tuple[Array, Array]:
     """Return means and standard deviations of weighted values (m, nodes)."""
     mean = (weights * values).sum(-1)

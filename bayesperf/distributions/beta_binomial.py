@@ -18,6 +18,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.drawing import stratified
 from bayesperf.distributions.tabulated import Axis, Tabulated, refinement
 
 # Nodes of each parameter; more of them if every second one gives marginals that differ by more than this.
@@ -114,11 +115,6 @@ class BetaBinomial:
         cell = np.clip(np.searchsorted(flat, q + 2 * node) - 1 - node * len(finer_rho), 0, len(finer_rho) - 2)
         low, high = cumulative[node, cell], cumulative[node, cell + 1]
         return np.asarray(axis.logits(v[cell] + axis.step[0] * (q - low) / (high - low))[0])
-
-
-def stratified(n: int, rng: np.random.Generator) -> Array:
-    """Return the middles of n equally probable strata of (0, 1), in random order."""
-    return (rng.permutation(n) + 0.5) / n
 
 
 def posterior(

@@ -16,12 +16,11 @@ import numpy as np
 from bayesperf.core.arrays import Array
 from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.distributions.base import TAIL
-from bayesperf.distributions.beta import Beta, TransformedBeta, skewness_of_product
+from bayesperf.distributions.beta import Beta, ExactDistribution, skewness_of_product
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, Panel
 from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh
 from bayesperf.metrics.exact_forms import LevelSets
 
-ExactDistribution = Beta | TransformedBeta
 # Distance from equality beyond which rounding near 1 is negligible.
 _ALIKE = 1e-6
 

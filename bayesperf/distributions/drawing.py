@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.distributions.beta_binomial import stratified
 
 # ── Gamma masses ──
 
@@ -51,6 +50,14 @@ def dirichlet_shares(
     masses = gamma_masses(rng, concentration, shape)
     masses /= masses.sum(axis, keepdims=True)
     return masses
+
+
+# ── Strata ──
+
+
+def stratified(n: int, rng: np.random.Generator) -> Array:
+    """Return the middles of n equally probable strata of (0, 1), in random order."""
+    return (rng.permutation(n) + 0.5) / n
 
 
 # ── Importance resampling: a proposal that is tabulated at nodes, and what is drawn again by weight ──

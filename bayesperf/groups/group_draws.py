@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.distributions.beta_binomial import BetaBinomial, posterior, stratified
+from bayesperf.distributions.beta_binomial import BetaBinomial, posterior
+from bayesperf.distributions.drawing import stratified
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.groups.attempts import expected_credit, variance_of_credit
 

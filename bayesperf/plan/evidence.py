@@ -13,8 +13,7 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.distributions.beta import Beta, TransformedBeta
-from bayesperf.distributions.differences import ExactDistribution
+from bayesperf.distributions.beta import Beta, ExactDistribution, TransformedBeta
 from bayesperf.metrics.arguments import ARGUMENTS
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import Metric

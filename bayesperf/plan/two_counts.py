@@ -12,7 +12,8 @@ from scipy import special
 from bayesperf.core.arrays import Array, Booleans, Counts
 from bayesperf.core.fields import Held
 from bayesperf.distributions.base import Distribution
-from bayesperf.distributions.differences import ExactDistribution, difference, discordant
+from bayesperf.distributions.beta import ExactDistribution
+from bayesperf.distributions.differences import difference, discordant
 from bayesperf.distributions.quadrature import beta_nodes
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.plan.evidence import beta_parameters, updated

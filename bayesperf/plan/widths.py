@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.fields import Held
-from bayesperf.distributions.differences import ExactDistribution
+from bayesperf.distributions.beta import ExactDistribution
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
 from bayesperf.plan.plan_result import Plan, assurance_in_words, width_in_words

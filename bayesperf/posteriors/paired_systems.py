@@ -19,6 +19,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesperf import distributions
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks, positions
 from bayesperf.core.errors import InputError
@@ -30,7 +31,6 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import ResponsePatterns
 from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.differences import Discordant, discordant
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.distributions.draws import Draws, DrawsWithoutMoments, Sampled
 from bayesperf.metrics.arguments import cells_of
@@ -142,9 +142,9 @@ class DrawsOfPatterns(Sampled):
 
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
-    ) -> Discordant | Draws | None:
+    ) -> distributions.differences.Discordant | Draws | None:
         if what == "difference":
-            return discordant(*self.weights)
+            return distributions.differences.discordant(*self.weights)
         # The mean of 1/X diverges if X ~ Beta(a, b) and a ≤ 1, which a mean of draws would hide.
         diverges = self.alone.a[rows[1], 0] <= 1
         if not diverges.any():

@@ -10,10 +10,10 @@ from bayesperf.core import checks
 from bayesperf.core.errors import InputError
 from bayesperf.data.counted import DESIGNS, Counted
 from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors import sources
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet, IndependentRates
-from bayesperf.posteriors.sources.shared_cells import SharedClasses
 from bayesperf.posteriors.sources.source import Source
 
 # Largest default number of draws; the number of cells in all of them that lowers it to `DRAWS`; the number of classes
@@ -57,7 +57,7 @@ def _prevalence_by_prior(prior: priors.Prior, cm: Counted) -> Prevalence | None:
 def _source(cm: Counted, prior: priors.Prior, **of_draws: int) -> Source:
     cells = cm.cells
     if prior.shared_by_classes:
-        return SharedClasses(counts=cells, **of_draws)
+        return sources.shared_cells.SharedClasses(counts=cells, **of_draws)
     concentration = cells.copy(deep=False, data=cells.values + prior.concentration(cm))
     if (totals := prior.totals(cm)) is not None:
         classes = (cells.sum("predicted") + totals).transpose(*concentration.dims[:-1])

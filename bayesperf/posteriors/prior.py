@@ -203,7 +203,7 @@ class Prior(Saved):
     def _text(self) -> str:
         """Return the prior with its numbers, for any number of classes."""
         if self.rates or self.shared_by_classes or self.prevalence:
-            return self.describe(_TWO_CLASSES)
+            return self.describe(_no_counts())
         named = f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet"
         if self.name == "perks":
             return f"{named} (1 in all cells together)"
@@ -522,7 +522,6 @@ _SHARES = {
     "accuracy": (("tp", "tn"), ("fn", "fp")),
 }
 _PLACES = ((1, 1), (1, 0), (0, 1), (0, 0))
-_TWO_CLASSES = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
 # How a sentence names a prior that is named after a person.
 _POSSESSIVES = {"jeffreys": "Jeffreys'", "perks": "Perks'", "haldane": "Haldane's"}
 _SHARED_TEXT = (
@@ -530,6 +529,11 @@ _SHARED_TEXT = (
     "has a slope ~ N(0, 1) on the log size of a class; errors spread by the popularity of each class among errors "
     "~ Dirichlet(0.4), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
 )
+
+
+def _no_counts() -> ConfusionMatrix:
+    """Return counts of two classes without examples, for which a prior of any number of classes can be described."""
+    return ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
 
 
 def _estimate(name: str, beta: Beta, ci_prob: float) -> str:
@@ -619,7 +623,7 @@ def resolve_dirichlet(
     if resolved.prevalence:
         raise InputError(
             "prior",
-            f"one of rates that are independent of each other ({resolved.describe(_TWO_CLASSES)}) is no Dirichlet, "
+            f"one of rates that are independent of each other ({resolved.describe(_no_counts())}) is no Dirichlet, "
             f"which {what} need.",
             "Use a Dirichlet prior: elicited() of three guesses and a weight, or 'flat'.",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesperf import distributions
 from bayesperf.core.words import (
     chance,
     enumerated,
@@ -17,7 +18,6 @@ from bayesperf.core.words import (
     signed_value,
 )
 from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.normal import Normal
 
 if TYPE_CHECKING:
     from bayesperf.posteriors.marginal import Kind, Marginal
@@ -130,7 +130,7 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
 
 def area_caveat(marginal: Marginal) -> str:
     """Return a sentence if an area is too near its bound for so few examples to determine it; else nothing."""
-    is_normal = marginal.name == "roc_auc" and isinstance(marginal.distribution, Normal)
+    is_normal = marginal.name == "roc_auc" and isinstance(marginal.distribution, distributions.normal.Normal)
     if marginal.examples is None or not is_normal:
         return ""
     from_the_end = np.minimum(marginal.observed, 1 - marginal.observed)
