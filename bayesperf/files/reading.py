@@ -320,7 +320,8 @@ def _fetch(connection: DuckDBPyConnection, rows: str, counted: bool, typed: bool
     if typed or counted or find_spec("pyarrow") is None:
         found = connection.execute(rows).df()
         # As pandas has whole numbers of which some are missing.
-        return found if typed else found.astype(dict.fromkeys(found.columns[found.dtypes == "Int64"], "float64"))
+        whole = [] if typed else [name for name, held in found.dtypes.items() if held == "Int64"]
+        return found.astype(dict.fromkeys(whole, "float64")) if whole else found
     # Without a Python object for each field of text. Types of a file's own, such as decimals, would become others.
     table = connection.sql(rows).to_arrow_table()
     frame: pd.DataFrame = table.to_pandas()

@@ -177,10 +177,11 @@ def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[DataFile
     named_so = any(JOINT in label for label in settings.labels)
     if settings.calls or settings.of_numbers or settings.judge is not None or settings.actuals or named_so:
         return settings
-    values: set[str] = set()
-    for source in sources:
-        mapped = _with_labels(source, settings)
-        columns = [f"SELECT {_joined(mapped.columns[name])} FROM {mapped.scan}" for name in _label_columns(settings)]
+    mapped, values = [_with_labels(source, settings) for source in sources], set[str]()
+    if not any(_holds_joint(connection, source, settings) for source in mapped):
+        return settings
+    for source in mapped:
+        columns = [f"SELECT {_joined(source.columns[name])} FROM {source.scan}" for name in _label_columns(settings)]
         with faults_of(source.named):
             values |= {row[0] for row in connection.execute(" UNION ".join(columns)).fetchall()}
     labels = {label for value in values for label in value.strip(JOINT).split(JOINT) if label}
@@ -193,6 +194,13 @@ def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[DataFile
     # Of one system a row is matched with no other.
     id_ = None if settings.id == ROW and not settings.systems else settings.id
     return replace(settings, by=by, id=id_, joined=settings.labels or tuple(sorted(labels)), labels=())
+
+
+def _holds_joint(connection: DuckDBPyConnection, source: DataFile, settings: Settings) -> bool:
+    """Return whether a field of labels holds the sign that joins several, which most files never do."""
+    tests = [f"contains(CAST({source.columns[name]} AS VARCHAR), '{JOINT}')" for name in _label_columns(settings)]
+    with faults_of(source.named):
+        return bool(connection.execute(f"SELECT 1 FROM {source.scan} WHERE {' OR '.join(tests)} LIMIT 1").fetchall())
 
 
 def _joined(column: str) -> str:

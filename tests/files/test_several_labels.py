@@ -118,3 +118,15 @@ def test_a_class_may_be_called_with_the_sign(call):
     columns = ["--actual", "tags", "--predicted", "tagged", "--metric", "accuracy", "--json"]
     found = json.loads(call(frame, "summary", *columns, "--labels", "N|T,T").stdout)
     assert (found["labels"], found["counts"]["values"]) == (["N|T", "T"], [[5, 5], [0, 10]])
+
+
+def test_rows_of_a_file_that_joins_no_labels_count_beside_those_of_one_that_does(shell, tmp_path):
+    alone = ~(JOINED["tags"] + JOINED["tagged"]).str.contains("|", regex=False)
+    JOINED[alone].to_csv(tmp_path / "few.csv", index=False)
+    JOINED[~alone].to_csv(tmp_path / "more.csv", index=False)
+    files = "few.csv", "more.csv"
+    done = shell("summary", *files, "--actual", "tags", "--predicted", "tagged", "--metric", "f1", "--json")
+    found = {row["label"]: row["observed"] for row in json.loads(done.stdout)["summary"] if row["file"] == "few"}
+    actual, called = ACTUAL[alone], CALLED[alone]
+    expected = 2 * (actual & called).sum(0) / (actual.sum(0) + called.sum(0))
+    assert found == pytest.approx(dict(zip(NAMES, expected, strict=True)))
