@@ -292,7 +292,7 @@ def _more_to_compare(analysis: Analysis, difference: Marginal, new: Any, old: An
     if settings.cluster is None:
         return _more_examples(analysis, difference.name, new, old)
     from bayesperf.core.words import plural
-    from bayesperf.plan.reruns import questions_to_settle
+    from bayesperf.plan.settling import questions_to_settle
     from bayesperf.reports.verdicts import ASSURANCE, about_so_many
 
     ahead = difference.quantity.better * difference.mean().item() + no_worse_by

@@ -18,7 +18,7 @@ from bayesperf.labels.choosing_labels import value_of
 from bayesperf.labels.worth_of_labels import LabelValue
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.plan_result import Plan, UnreachableError
-from bayesperf.plan.reruns import prob_settled
+from bayesperf.plan.settling import prob_settled
 from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.posterior import Posterior
 

@@ -22,7 +22,7 @@ from bayesperf.core.words import enumerated, listed, plural, printable
 from bayesperf.data.counted import Counted
 from bayesperf.files.option_table import ROW, Settings
 from bayesperf.metrics.metric import Metric
-from bayesperf.plan.reruns import questions_to_settle
+from bayesperf.plan.settling import questions_to_settle
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
@@ -152,11 +152,11 @@ def compare_systems(
 
     `paired` are counts of the same systems matched example by example, if they are, or their joint posterior.
     """
-    of_rules = _drawn(pooled)
+    of_rules = draw_cells_once(pooled)
     return [_compare_by(name, pooled, paired, of_rules, options) for name in _shown(names)]
 
 
-def _drawn(pooled: Posterior) -> Posterior | None:
+def draw_cells_once(pooled: Posterior) -> Posterior | None:
     """Return a posterior of draws of the cells, made once for all metrics and rules; None if it refuses draws."""
     if not pooled.source.by_matrix:
         return pooled

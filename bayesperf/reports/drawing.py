@@ -16,7 +16,6 @@ from markupsafe import Markup, escape
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import place_names
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.style import SERIES
 from bayesperf.posteriors.densities import curves, intervals, reach, without_density
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.reports import svg
@@ -122,7 +121,7 @@ def shared_figures(
     shared = [
         (place, some)
         for place, systems in analysis.scores.places.items()
-        for some in batched(systems, len(SERIES), strict=False)
+        for some in batched(systems, svg.COLOURS, strict=False)
     ]
     return [
         Figure(

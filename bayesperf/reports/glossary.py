@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -19,9 +20,11 @@ class Term(NamedTuple):
         return re.search(self.pattern or rf"\b{re.escape(self.name)}\b", text) is not None
 
 
-# A line of the file is a term: its name, what it means, and its pattern if it has one.
-_LINES = files("bayesperf.reports").joinpath("glossary.txt").read_text(encoding="utf-8").splitlines()
-GLOSSARY = tuple(Term(*line.split(" :: ")) for line in _LINES)
+@cache
+def glossary() -> list[Term]:
+    """Return all terms. A line of the file is a term: its name, what it means, and its pattern if it has one."""
+    lines = Path(__file__).with_name("glossary.txt").read_text(encoding="utf-8").splitlines()
+    return [Term(*line.split(" :: ")) for line in lines]
 
 
 def terms_of(text: str) -> list[Term]:
@@ -32,4 +35,4 @@ def terms_of(text: str) -> list[Term]:
     >>> [term.name for term in terms_of("HTER is 0.1 (95 % ETI 0.05–0.15)")]
     ['ETI', 'HTER']
     """
-    return [term for term in GLOSSARY if term.occurs_in(text)]
+    return [term for term in glossary() if term.occurs_in(text)]

@@ -10,7 +10,6 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from bayesperf.core.words import format_value
-from bayesperf.plots.style import SERIES
 from bayesperf.posteriors.densities import Curves, path_points
 
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
@@ -20,6 +19,8 @@ _SHADES, _MOST_WRITTEN = 40, 25
 _MOST_NAMED, _NAME = 40, 16
 # Number of points of a curve that can be told apart at this size.
 _MOST_POINTS = 500
+# Number of colours of series that the style sheet has.
+COLOURS = 6
 # The class of what belongs to no system, as a difference of two.
 NEUTRAL = "d"
 
@@ -66,7 +67,7 @@ def frame(height: float, label: str, *parts: str, width: int = WIDTH) -> Markup:
 
 def colour(i: int) -> str:
     """Return the class of the i-th colour of a series."""
-    return f"s{i % len(SERIES)}"
+    return f"s{i % COLOURS}"
 
 
 def text(x: float, y: float, words: str, anchor: str = "middle", size: float = 11) -> str:

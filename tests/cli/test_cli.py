@@ -50,7 +50,9 @@ ARRAYS = {"numpy", "pandas", "xarray", "scipy"}
         (
             "summary p.csv",
             {"scipy.stats", "scipy.optimize", "matplotlib", "pymc", "dask.array", "bayesperf.labels.verifying",
-             "bayesperf.groups.accuracy_over_studies", "bayesperf.plan.deciding"},
+             "bayesperf.groups.accuracy_over_studies", "bayesperf.plan.deciding", "narwhals", "scipy.sparse",
+             "bayesperf.plots", "bayesperf.plan.monitoring", "bayesperf.groups.group_draws",
+             "bayesperf.distributions.normal", "bayesperf.distributions.differences"},
         ),
     ],
 )  # fmt: skip

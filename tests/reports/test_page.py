@@ -592,6 +592,11 @@ def test_the_methods_cite_what_the_references_hold(analysis):
     assert ("rubin1981bayesian" in keys) == (analysis.scores is not None)
 
 
+def test_the_style_sheet_has_the_colours_of_series():
+    sheet = files("bayesperf.reports.render").joinpath("style.css").read_text(encoding="utf-8")
+    assert {f"s{i}" for i in range(svg.COLOURS)} == set(re.findall(r"\.(s\d) \{", sheet))
+
+
 def test_only_terms_on_the_page_are_in_the_glossary():
     few = CANCER.query("model == 'naive_bayes'")[:100]
     with_scores = as_html(analyse(Predictions(few), Settings(pos_label="malignant", score="score")))

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from bayesperf import plan
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.words import enumerated, plural, printable
-from bayesperf.plan.reruns import attempts, questions_to_settle
+from bayesperf.plan.settling import questions_to_settle
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Sentence
 from bayesperf.reports.comparison_tables import MOST_IN_PAIRS
@@ -28,8 +29,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     if (fewest := source.fewest_attempts) < 2 or not source.units:
         return []
     said = [*_of_k(analysis, source, fewest), *_differences(analysis, source)]
-    plan = attempts(source.cm, random_seed=analysis.settings.seed)  # type: ignore[arg-type]
-    return [Sentence(text, name=NAME) for text in (*said, plan.in_words())]
+    planned = plan.attempts(source.cm, random_seed=analysis.settings.seed)  # type: ignore[arg-type]
+    return [Sentence(text, name=NAME) for text in (*said, planned.in_words())]
 
 
 def _of_k(analysis: Analysis, source: ClusterWeights, k: int) -> Iterator[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bayesperf import metrics
 from bayesperf.core.words import plural
-from bayesperf.plan.anytime import anytime_in_words
-from bayesperf.plan.monitoring import monitor
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Note, Sentence
 from bayesperf.reports.comparison_tables import open_comparison
@@ -67,6 +65,9 @@ def looks_in_words(analysis: Analysis) -> list[str]:
     settings = analysis.settings
     if STEP not in analysis.pooled_counts.dims or settings.cluster or settings.judge:
         return []
+    from bayesperf.plan.anytime import anytime_in_words
+    from bayesperf.plan.monitoring import monitor
+
     found = [
         monitor(analysis.pooled_counts, each.bound, each.metric, prior=settings.prior, ci_prob=CONFIDENCE)
         for each in analysis.requirements

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from bayesperf import curves
 from bayesperf.core.words import percentage, short_interval_name
-from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Note, Rows, Sentence, Table, figures
@@ -54,6 +53,8 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def _curves(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[str, Markup]]:
     """Return the expected performance curves in steps, with the spans where two of them differ."""
+    from bayesperf.plots.expected_performance import significant_spans, step_edges
+
     scores, ci_prob = analysis.scores, analysis.settings.ci_prob
     assert scores is not None
     both = scores.compared_curves.get(", ".join(systems[0].names[1:]))
@@ -77,6 +78,8 @@ def _curves(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[s
 
 def _differs(both: curves.ExpectedPerformanceCurve, ci_prob: float) -> str:
     """Return a sentence that says where two systems differ."""
+    from bayesperf.plots.expected_performance import significant_spans
+
     a, b = both.names
     what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} excludes 0"
     related = "the same examples" if both.paired else "different examples"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayesperf.metrics.point_values import score
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Record, Rows, Sentence, Table, figures
-from bayesperf.reports.comparison_tables import MOST_IN_PAIRS, RULES, monte_carlo
+from bayesperf.reports.comparison_tables import MOST_IN_PAIRS, RULES, draw_cells_once, monte_carlo
 from bayesperf.reports.drawing import about, colours_of, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -40,17 +40,24 @@ def blocks(analysis: Analysis) -> list[Block]:
 def _of_metrics(analysis: Analysis) -> Iterator[Block]:
     """Yield a table of the first metrics, and of the others, folded."""
     names = analysis.metric_names
-    opened = max(_MOST_METRICS, len(analysis.headline))
-    yield from _tables(analysis, names[:opened])
+    opened, records = max(_MOST_METRICS, len(analysis.headline)), _records(analysis)
+    yield from _tables(analysis, names[:opened], records)
     if rest := names[opened:]:
-        yield Folded(f"{len(rest)} more metric{'s' * (len(rest) > 1)}", list(_tables(analysis, rest)))
+        yield Folded(f"{len(rest)} more metric{'s' * (len(rest) > 1)}", list(_tables(analysis, rest, records)))
 
 
-def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
-    """Yield a table of metrics, and one of those that have a value for every class."""
-    summary, probability = analysis.summary, percentage(analysis.settings.ci_prob)
+def _records(analysis: Analysis) -> dict[str, list[Record]]:
+    """Return the rows of each metric, folds pooled."""
+    summary, records = analysis.summary, dict[str, list[Record]]()
     pooled = summary[summary["fold"] == "pooled"] if analysis.folds is not None else summary
-    records = {str(name): rows.to_dict("records") for name, rows in pooled.groupby("metric", sort=False)}
+    for row in pooled.to_dict("records"):
+        records.setdefault(str(row["metric"]), []).append(row)
+    return records
+
+
+def _tables(analysis: Analysis, names: list[str], records: Mapping[str, Sequence[Record]]) -> Iterator[Table]:
+    """Yield a table of metrics, and one of those that have a value for every class."""
+    probability = percentage(analysis.settings.ci_prob)
     green = " Green: where a requirement is met." if analysis.requirements else ""
     ring = "; ring: observed score" if analysis.is_observed else ""
     reading = (
@@ -155,10 +162,12 @@ def _beaten_rules(analysis: Analysis) -> Iterator[Sentence]:
     """Yield how probably each system is better than each trivial rule; of many classes their draws take too long."""
     if len(analysis.counts.labels) > _MOST_CLASSES or analysis.counts.graded:
         return
+    if (pooled := draw_cells_once(analysis.pooled)) is None:
+        return
     found = {}
     for rule in RULES:
         try:
-            found[rule] = compare(analysis.pooled, rule, analysis.headline[0]).prob_better.values
+            found[rule] = compare(pooled, rule, analysis.headline[0]).prob_better.values
         except ValueError:
             # The rule's metric is undefined (0/0), or neither direction is better.
             continue

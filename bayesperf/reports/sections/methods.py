@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from importlib.resources import files
+from pathlib import Path
 from platform import python_version
 
 from bayesperf.core.words import enumerated, interval_name, sentence
@@ -12,9 +12,6 @@ from bayesperf.reports.blocks import Block, Folded, Note
 from bayesperf.reports.sections import REPORT, Section
 
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
-# Entries of BibTeX, by the keys of citations.
-_ENTRIES = files("bayesperf.reports").joinpath("references.bib").read_text(encoding="utf-8").strip().split("\n\n")
-_REFERENCES = {entry.partition("{")[2].partition(",")[0]: entry for entry in _ENTRIES}
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -25,12 +22,18 @@ def blocks(analysis: Analysis) -> list[Block]:
         f"  version = {{{number}}}\n}}"
     )
     said = paragraph(analysis)
-    bibtex = "\n\n".join([*(entry for key, entry in _REFERENCES.items() if key in said), own])
+    bibtex = "\n\n".join([*(entry for key, entry in _references().items() if key in said), own])
     return [
         Note(said, "quote"),
         Folded("References (BibTeX)", [Note(bibtex, "verbatim")]),
         *made_by(analysis.command),
     ]
+
+
+def _references() -> dict[str, str]:
+    """Return entries of BibTeX, by the keys of citations."""
+    entries = (Path(__file__).parents[1] / "references.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
 
 
 def made_by(command: str) -> list[Block]:
