@@ -24,7 +24,9 @@ def instance[T](name: str, value: Any, *kinds: type[T], advice: str = "") -> T:
     """Return a value that must be of one of several classes."""
     if not isinstance(value, kinds):
         asked = " or ".join(kind.__name__ for kind in kinds)
-        asked = asked if kinds[0].__name__.endswith("s") else f"a {asked}"
+        # Ratings and Outcomes are plural; a MetaAnalysis is not.
+        is_plural = kinds[0].__name__.endswith("s") and not kinds[0].__name__.endswith("sis")
+        asked = asked if is_plural else f"a {asked}"
         raise InputTypeError(name, f"must be {asked}; it is {type(value).__name__}.", advice)
     return value
 

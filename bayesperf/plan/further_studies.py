@@ -13,7 +13,7 @@ from scipy.special import expit
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.groups.accuracy_over_studies import METRICS, MetaAnalysis, analysed
 from bayesperf.groups.study_integrals import rows_of_rates
 
@@ -72,8 +72,7 @@ def more_studies(
     >>> table["metric"].tolist()
     ['recall', 'specificity']
     """
-    if not isinstance(studies, MetaAnalysis):
-        raise InputTypeError("studies", f"must be a MetaAnalysis; it is {type(studies).__name__}.")
+    checks.instance("studies", studies, MetaAnalysis)
     if not studies.own_priors:
         raise InputError("studies", "come from `fit`, whose priors they do not know.", "Call meta_analysis(counts).")
     asked = [checks.count("numbers", n, least=0) for n in numbers]

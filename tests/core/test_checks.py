@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import bayesperf as bp
 from bayesperf.core import checks
 
 
@@ -17,6 +18,13 @@ def test_checked_values_are_returned_as_plain_types():
     np.testing.assert_array_equal(checks.vector("x", [True, False]), [1.0, 0.0])
     np.testing.assert_array_equal(checks.whole_numbers("n", np.array([0.0, 3.0])), [0, 3])
     assert checks.equal_lengths({"a": 2, "b": 2}) is None
+
+
+def test_a_class_that_ends_in_s_has_an_article_unless_it_is_plural():
+    for kind, asked in ((bp.ConfusionMatrix, "a ConfusionMatrix"), (bp.Outcomes, "Outcomes"),
+                        (bp.groups.MetaAnalysis, "a MetaAnalysis")):  # fmt: skip
+        with pytest.raises(TypeError, match=f"^x must be {asked}; it is int"):
+            checks.instance("x", 1, kind)
 
 
 def test_a_generator_supplies_the_seed_it_would_draw():
