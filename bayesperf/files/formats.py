@@ -44,6 +44,8 @@ NOT_UTF8 = (
 _WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"
 _LOOKED_AT = 1 << 26
 _OLD = "cp1252"
+# The signs of nº, n.º and 1ª, which after other letters are letters of Romanian, Turkish or Ukrainian.
+_ORDINAL = re.compile(r"[ºª](?:(?<=[nN\d].)|(?<=[nN\d]\..))(?!\w)")
 # Objects in JSON with more fields than this are not taken apart.
 _MOST_FIELDS = 200
 # Text is recoded in pieces of this many characters.
@@ -165,7 +167,7 @@ def _is_western(path: Path) -> bool:
         # A letter may be cut in two at the end.
         codecs.getincrementaldecoder("utf-8")().decode(text)
     except UnicodeDecodeError:
-        runs = re.findall(r"[^\x00-\x7f]+", text.decode(_OLD, "replace"))
+        runs = re.findall(r"[^\x00-\x7f]+", _ORDINAL.sub("", text.decode(_OLD, "replace")))
         return all(len(run) <= 2 and set(run) <= set(_WESTERN) for run in runs)
     return False
 

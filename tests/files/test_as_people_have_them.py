@@ -317,6 +317,19 @@ def test_an_encoding_that_the_text_does_not_show_is_named(tmp_path, call):
     assert figures(call("summary", "p.csv", "--encoding", "cp1251", "--json"))["labels"] == ["да", "нет"]
 
 
+@pytest.mark.parametrize("name", ["nº", "N.º de caso", "1ª", "année nº 2"])
+def test_signs_of_ordinal_numbers_are_western(tmp_path, call, name):
+    (tmp_path / "p.csv").write_bytes(f"{name},actual,predicted\n1,1,1\n2,0,0\n".encode("cp1252"))
+    done = figures(call("summary", "p.csv", "--json"))
+    assert f"p.csv is not UTF-8 and is read as Windows-1252. Not used: column {name!r}." in done["read"]
+
+
+@pytest.mark.parametrize("name", ["oraş", "şef", "anşoa"])
+def test_letters_in_their_place_are_not(tmp_path, call, name):
+    (tmp_path / "p.csv").write_bytes(f"{name},actual,predicted\n1,1,1\n2,0,0\n".encode("cp1250"))
+    assert "name its encoding, as --encoding cp1250" in refusal(call("summary", "p.csv"))
+
+
 @pytest.mark.slow
 def test_labels_are_merged_in_all_files(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\nYes,yes\nno,no\n")
