@@ -155,8 +155,9 @@ def _refuse_absent(source: DataFile, asked: Mapping[str, str], more: Sequence[st
         named = enumerated([f"{name!r}, for {option}" for name, option in absent.items()])
         file = shlex.quote(str(source.named))
         instead = _of_kind(there, file) if absent.get("actual") == "--actual" else ""
-        offer = _offer(absent, there, asked, f"bayesperf {file}")
-        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{instead}{offer}")
+        # Truth and scores of reads are no labels of one system: an area of all of them would pool the readers.
+        offer = instead or _offer(absent, there, asked, f"bayesperf {file}")
+        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{offer}")
 
 
 def _of_kind(there: Sequence[str], file: str) -> str:

@@ -323,6 +323,15 @@ def test_options_of_predictions_are_of_predictions(shell, tmp_path):
         assert answered in shell(line[0], "studies.csv", *line[1:]).stderr
 
 
+@pytest.mark.parametrize(("column", "values"), [("score", [0.2, 0.7, 0.4, 0.9]), ("read", [0, 1, 1, 1])])
+def test_labels_that_would_pool_readers_are_not_offered(shell, tmp_path, column, values):
+    reads = pd.DataFrame({"reader": list("aabb"), "case": [1, 2, 1, 2], "truth": [0, 1, 0, 1], column: values})
+    reads.to_csv(tmp_path / "reads.csv", index=False)
+    said = shell("summary", "reads.csv", "--metric", "recall").stderr
+    assert "bayesperf summary reads.csv (without other options)" in said
+    assert "--actual truth" not in said
+
+
 def test_the_page_is_marked_up_as_others_are(together):
     page = Tags(bp.report({"How good?": [together, together.summary()], "how good": together.correlation}).html)
     assert page.empty_heads == 0
