@@ -272,7 +272,8 @@ def of_pymc(prior: Prior) -> Prior:
 
 
 def _shape(distribution: Any) -> tuple[int, ...]:
-    return tuple(int(size) for size in distribution.shape.eval(mode=INTERPRETED))
+    known = distribution.type.shape
+    return tuple(distribution.shape.eval(mode=INTERPRETED).tolist()) if None in known else known
 
 
 def _sized(name: str, distribution: Any, shape: tuple[int, ...], dims: Sequence[str]) -> Any:

@@ -9,14 +9,21 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers
 from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives, refuse_uncounted_cells
 from bayesperf.data.counted import Counted, check_counted
+from bayesperf.metrics.arguments import ClassSums
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 
 
-def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_undefined: bool = False) -> xr.DataArray:
+def evaluate(
+    metric: Metric,
+    cells: xr.DataArray,
+    positive: int | None,
+    skip_undefined: bool = False,
+    parts: ClassSums | None = None,
+) -> xr.DataArray:
     """Return a metric of labelled cells (…, actual, predicted), with a dim ``label`` if it has one value per class.
 
-    `positive` is the position of the positive class; `Metric.evaluate` explains `skip_undefined`.
+    `positive` is the position of the positive class; `Metric.evaluate` explains `skip_undefined` and `parts`.
     """
     cells = cells.transpose(..., *CELL_DIMS)
     per_class = metric.average == "per_class"
@@ -24,7 +31,7 @@ def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_und
     coords = cells.coords.to_dataset().drop_dims(CELL_DIMS).coords
     if per_class:
         coords = coords.assign(label=cells["actual"].values)
-    values = metric.evaluate(cells.values, positive, skip_undefined)
+    values = metric.evaluate(cells.values, positive, skip_undefined, parts)
     return xr.DataArray(values, coords, dims, name=metric.name)
 
 

@@ -33,7 +33,7 @@ import xarray as xr
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.sampling import loops
-from bayesperf.sampling.interrupts import load, postponed
+from bayesperf.sampling.interrupts import load, postponed, uncollected
 from bayesperf.sampling.model_data import resolve_model
 from bayesperf.sampling.simplex_transform import shares, simplex, slope
 
@@ -194,13 +194,13 @@ def compiled(model: pm.Model, key: Hashable | None = None) -> CompiledModel:
         with _lock:
             return _compile(model)
     with _lock:
-        if not is_kept(key):
-            _kept[key] = _compile(model)
+        new = None if is_kept(key) else _compile(model)
+        kept = _kept[key] = new or _kept[key]
         _kept.move_to_end(key)
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
-        kept = _kept[key]
-    kept = replace(kept, start=_flat(_start(model)))
+    if new is None:
+        kept = replace(kept, start=_flat(_start(model)))
     return with_data(kept, {variable.name: variable.get_value() for variable in model.data_vars})
 
 
@@ -296,7 +296,7 @@ def _in_loops(
     def words(values: Sequence[Array]) -> list[Array]:
         return [loops.packed([*values, *further])]
 
-    expected = _function([point], outputs, given, INTERPRETED)(start, *given.values())
+    expected = _function([point], outputs, given, None)(start, *given.values())
     same = zip(density(start, *words(list(given.values()))), expected, strict=True)
     return (density, words) if all(np.allclose(a, b, 1e-6, 1e-8, equal_nan=True) for a, b in same) else None
 
@@ -343,7 +343,7 @@ def _in_parts(
 def _load_compiler() -> None:
     """Import what compiles, and what Numba imports when it first does."""
     load("pytensor.link.numba.dispatch")
-    with postponed():
+    with postponed(), uncollected():
         import numba
 
         def nothing() -> None:
@@ -366,12 +366,15 @@ def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
 def _function(points: Sequence[Any], outputs: Iterable[Any], given: Mapping[Any, Array], mode: Any) -> Any:
     """Return a function of points and of the values given of variables, which threads then do not share.
 
-    Only length 1 is known in advance, because it means repetition: for other lengths nothing is compiled again.
+    Without a mode it computes what is written. Only length 1 is known in advance, because it means repetition: for
+    other lengths nothing is compiled again.
     """
     import pymc as pm
+    from pytensor.compile.mode import Mode
     from pytensor.graph.replace import clone_replace
     from pytensor.tensor import tensor
 
+    mode = mode or Mode("py", None)
     inputs = {variable: tensor(dtype=variable.dtype, shape=_open(value.shape)) for variable, value in given.items()}
     outputs = clone_replace(list(outputs), inputs, rebuild_strict=False)
     return pm.compile([*points, *inputs.values()], outputs, mode=mode, on_unused_input="ignore", trust_input=True)

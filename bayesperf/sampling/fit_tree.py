@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import plural
 from bayesperf.data.count_arrays import CELL_DIMS, SAME_EXAMPLES, marked, same_examples
+from bayesperf.metrics.arguments import sums_of_classes
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -102,7 +103,10 @@ def finished(group: xr.Dataset, built: BuiltModel, metrics: Sequence[str | Metri
     coords |= {str(dim): counts[dim].values for dim in counts.dims}
     coords |= {dim: np.arange(group.sizes[dim]) for dim in ("chain", "draw") if dim in group.dims}
     own = {dim: values for dim, values in coords.items() if dim in group.dims}
-    group = group.assign_coords(own).map(lambda variable: variable.drop_attrs())
+    used = {dim for variable in group.data_vars.values() for dim in variable.dims}
+    group = group.assign_coords(own).drop_dims([dim for dim in group.dims if dim not in used])
+    for variable in group.data_vars.values():
+        variable.attrs = {}
     return group.assign(_metrics(group, metrics, positive(built), knows_prevalence(built)))
 
 
@@ -225,7 +229,8 @@ def _metrics(
     for suffix in ("", "_median", "_group", "_new"):
         if f"cells{suffix}" not in group:
             continue
-        cells = group[f"cells{suffix}"]
+        cells = group[f"cells{suffix}"].transpose(..., *CELL_DIMS)
+        parts = sums_of_classes(cells.values)
         labels = cells["actual"].values.tolist()
         names = headline(len(labels), positive is not None) if metrics is None else metrics
         dims = tuple(dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS))
@@ -237,7 +242,7 @@ def _metrics(
                     "metric",
                     f"{metric.name!r} {UNKNOWN_PREVALENCE} Or give it to the model: priors={{'prevalence': …}}.",
                 )
-            name, values = f"{metric.name}{suffix}", evaluate(metric, cells, positive)
+            name, values = f"{metric.name}{suffix}", evaluate(metric, cells, positive, parts=parts)
             if name in dims:
                 raise InputError("data", f"{name!r} is a metric; rename that dim, or leave the metric out of metrics.")
             if name in group and not _same(group[name], values):

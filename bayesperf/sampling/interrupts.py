@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -53,8 +55,24 @@ def interruptible() -> Iterator[None]:
 def load(*modules: str) -> None:
     """Import modules, each as a whole: where an import is cut short, a later one does not mend what is missing."""
     for module in modules:
-        with postponed():
+        with postponed(), nullcontext() if module in sys.modules else uncollected():
             import_module(module)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no garbage in what is loaded, of which there is none: looking takes a sixth of the time of loading."""
+    if not gc.isenabled() or gc.get_freeze_count():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        # All that is there by now counts as old, as if it had been looked through.
+        gc.freeze()
+        gc.unfreeze()
+        gc.enable()
 
 
 @contextmanager
