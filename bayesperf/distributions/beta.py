@@ -98,23 +98,26 @@ class Beta(Distribution):
         a, b = self.a[:, 0], self.b[:, 0]
         return np.asarray(2 * (b - a) / (a + b + 2) * np.sqrt((a + b + 1) / a / b))
 
-    @property
+    @cached_property
     def lowest(self) -> Array:
         """The quantile below which the mass is negligible, (m, 1)."""
-        betas, rows = self.distinct
-        return betas.lowest[rows]
-
-    @property
-    def lowest_rest(self) -> Array:
-        """The quantile of 1 − X below which the mass is negligible, (m, 1)."""
-        betas, rows = self.distinct
-        return betas.lowest_rest[rows]
+        return beta_quantile(self.a, self.b, TAIL)
 
     @cached_property
-    def distinct(self) -> tuple[DistinctBetas, Codes]:
-        """The distinct Betas among them, and the position of each among them."""
+    def lowest_rest(self) -> Array:
+        """The quantile of 1 − X below which the mass is negligible, (m, 1)."""
+        return beta_quantile(self.b, self.a, TAIL)
+
+    @cached_property
+    def tables(self) -> BetaTables:
+        """Tables of the distribution functions."""
+        return BetaTables.of(self.a, self.b)
+
+    @cached_property
+    def distinct(self) -> tuple[Beta, Codes]:
+        """The distinct Betas among them, for what is computed once for equal ones, and the position of each."""
         pairs, rows = np.unique(self.a[:, 0] + 1j * self.b[:, 0], return_inverse=True)
-        return DistinctBetas(pairs.real[:, None], pairs.imag[:, None]), rows
+        return Beta(pairs.real[:, None], pairs.imag[:, None]), rows
 
     def take(self, index: Codes | slice) -> Self:
         part = super().take(index)
@@ -172,27 +175,6 @@ class Beta(Distribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             value = 2 * (a + 2 * b - 1) / (a - 3) * np.sqrt((a - 2) / (b * (a + b - 1)))
         return np.where(a > 3, value, np.inf)
-
-
-@dataclass(frozen=True)
-class DistinctBetas:
-    """Different Betas, and what integrals over many that are equal to one of them compute once."""
-
-    # Parameters, (m, 1).
-    a: Array
-    b: Array
-
-    @cached_property
-    def lowest(self) -> Array:
-        return beta_quantile(self.a, self.b, TAIL)
-
-    @cached_property
-    def lowest_rest(self) -> Array:
-        return beta_quantile(self.b, self.a, TAIL)
-
-    @cached_property
-    def tables(self) -> BetaTables:
-        return BetaTables.of(self.a, self.b)
 
 
 @dataclass(frozen=True)

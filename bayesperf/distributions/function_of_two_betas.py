@@ -178,10 +178,10 @@ class FunctionOfTwoBetas(RoughlyKnown):
         t = self._inside(t)
         first, last, rising = np.zeros_like(t), np.ones_like(t), np.ones_like(t, bool)
         if self.form.outer_at is not None:
-            lowest, highest = self.inner.lowest, 1 - self.inner.lowest_rest
+            lowest, lowest_rest = _ends(self.inner)
             with np.errstate(over="ignore", divide="ignore"):
                 w_low = self.form.outer_at(t, lowest, 1 - lowest)
-                w_high = self.form.outer_at(t, highest, self.inner.lowest_rest)
+                w_high = self.form.outer_at(t, 1 - lowest_rest, lowest_rest)
             # The two may be equal where the integrand is constant.
             opposed = self.form.increasing != self.form.increasing_outer
             rising = w_high > w_low if self.form.increasing_outer is None else np.full_like(rising, opposed)
@@ -226,7 +226,8 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     def _values(self, first: Array, last: Array) -> tuple[Array, ...]:
         """Return the same as `_probabilities`, at nodes of W itself, which needs no quantiles of W."""
-        low, high, rest_high = self.outer.lowest, 1 - self.outer.lowest_rest, self.outer.lowest_rest
+        low, rest_high = _ends(self.outer)
+        high = 1 - rest_high
         rest_last = np.where(last >= high, rest_high, 1 - last)[..., None]
         # This uses the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
         before, after = self.outer.cdf(first), self.outer.sf(last)
@@ -350,6 +351,12 @@ def mean_variance_of(values: Array, weights: Array) -> tuple[Array, Array]:
     """Return means and variances (m,) of weighted values (m, nodes, nodes)."""
     mean = (weights * values).sum((1, 2))
     return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
+
+
+def _ends(beta: Beta) -> tuple[Array, Array]:
+    """Return the quantiles of X and of 1 − X below which the mass is negligible, (m, 1)."""
+    betas, rows = beta.distinct
+    return betas.lowest[rows], betas.lowest_rest[rows]
 
 
 def _jacobi_nodes(beta: Beta, nodes: int) -> tuple[Array, ...]:

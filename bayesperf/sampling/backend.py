@@ -148,7 +148,7 @@ def missing_in_words(row: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class InC:
+class DensityInC:
     """A log density and its gradient as a C function, which a sampler need not call by Python: see `loops`."""
 
     function: Any
@@ -165,7 +165,7 @@ class CompiledModel:
     """The log density of a model's parameters on the unconstrained scale, and the model's variables there."""
 
     # Maps a point (n,) and what `before` returns to the log density and its gradient (n,). Threads may call it at once.
-    density: Callable[..., tuple[Array, Array]] | InC
+    density: Callable[..., tuple[Array, Array]] | DensityInC
     # Maps the data to the values that the density needs, which are the same at every point.
     before: Callable[..., list[Array]]
     # Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
@@ -269,7 +269,7 @@ def _constant_in(point: Any, outputs: Sequence[Any]) -> list[Any]:
 
 def _in_loops(
     point: Any, outputs: Sequence[Any], given: Mapping[Any, Array], start: Array
-) -> tuple[InC, Callable[[list[Array]], list[Array]]] | None:
+) -> tuple[DensityInC, Callable[[list[Array]], list[Array]]] | None:
     """Compile outputs as one function of loops; return it, and what makes its arguments of the values given.
 
     None is returned if they have operations that are no such loops, or if the function and PyTensor's own, which Python
@@ -291,7 +291,7 @@ def _in_loops(
         source, further, called = loops.written(simplified.maker.fgraph, of_numbers)
     except loops.NoSourceError:
         return None
-    density = InC(_numba_function(source, called, keys))
+    density = DensityInC(_numba_function(source, called, keys))
 
     def words(values: Sequence[Array]) -> list[Array]:
         return [loops.packed([*values, *further])]
@@ -585,7 +585,7 @@ def sample_compiled(
     import nutpie
 
     data = tuple(model.data.values())
-    of_nutpie, own, stop = (_called_in_c if isinstance(model.density, InC) else _called_in_python)(model, data)
+    of_nutpie, own, stop = (_called_in_c if isinstance(model.density, DensityInC) else _called_in_python)(model, data)
     settings = {**own, **settings}
     try:
         running = nutpie.sample(

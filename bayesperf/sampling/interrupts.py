@@ -1,4 +1,4 @@
-"""Ctrl-C, which ends a fit although what it calls may forget interrupts."""
+"""Ctrl-C, which ends a fit although what it calls may forget interrupts; modules that a fit loads, each as a whole."""
 
 from __future__ import annotations
 

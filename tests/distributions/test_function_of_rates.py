@@ -101,7 +101,6 @@ def test_density_is_the_derivative_of_the_cdf(name):
     np.testing.assert_allclose(marginal.pdf(x), slope, rtol=1e-5)
 
 
-@pytest.mark.slow
 def test_density_of_mcc_is_continuous_at_0():
     # There the roots that are its level sets vanish, whatever the rates; with 0 correct negatives the density of the
     # specificity is infinite, too.
@@ -109,6 +108,7 @@ def test_density_of_mcc_is_continuous_at_0():
     np.testing.assert_allclose([before, after], at, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_mcc_of_ten_examples():
     """The interval of [[4, 1], [1, 4]] under a flat prior, of which 10,000 draws give [−.018, .831]."""
     lower, upper = posterior((4, 1, 1, 4))["mcc"].hdi().values

@@ -8,7 +8,7 @@ from pytensor.compile.mode import NUMBA, Mode
 from scipy import special
 
 from bayesperf.sampling import backend, loops, simplex_transform
-from bayesperf.sampling.backend import INTERPRETED
+from bayesperf.sampling.backend import INTERPRETED, CompiledModel
 from tests.sampling.test_density import ALL, model_and_points
 from tests.shared.fits import SITES, SIX_SITES, built, slow
 
@@ -96,9 +96,12 @@ def test_a_compiled_function_says_what_is_not_finite_and_stops_when_told():
     at, scales = np.array([2.0, 1.0]), np.array([1.0, 3.0])
     density, words = backend._in_loops(point, outputs, {scale: scales}, at)
 
-    def called(values, stopped=0):
-        (given,) = words([np.array(values)])
-        given[0] = stopped
+    def called(values, stopped=False):
+        model = CompiledModel(density, lambda *data: words(list(data)), None, {}, at, {"scale": np.array(values)})
+        of_nutpie, _, stop = backend._called_in_c(model, list(model.data.values()))
+        given = of_nutpie.user_data
+        if stopped:
+            stop()
         value, gradient = np.full(1, 7.0), np.full(2, 7.0)
         error = density.function.ctypes(2, *(array.ctypes.data for array in (at, gradient, value, given)))
         return error, value[0], gradient.tolist()
@@ -106,7 +109,7 @@ def test_a_compiled_function_says_what_is_not_finite_and_stops_when_told():
     assert called([1.0, 3.0]) == (0, pytest.approx(np.log(6)), [0.5, pytest.approx(1 / 3)])
     assert called([1.0, 0.0])[0] == loops.NO_DENSITY
     assert called([1.0, np.nan])[0] == loops.NO_GRADIENT
-    assert called([1.0, 3.0], stopped=1) == (loops.NO_DENSITY, 7, [7, 7])
+    assert called([1.0, 3.0], stopped=True) == (loops.NO_DENSITY, 7, [7, 7])
 
 
 def test_an_operation_without_loops_is_compiled_as_pytensor_does():
