@@ -29,7 +29,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws, DrawsWithoutMoments
 from bayesperf.groups import study_integrals
-from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
+from bayesperf.groups.answers_over_groups import AnswersOverGroups, Part
 from bayesperf.metrics.metric import Metric
 from bayesperf.models._logit_normal import cells_over_groups, correlated
 from bayesperf.posteriors import tree_attributes as attributes
@@ -129,6 +129,7 @@ class MetaAnalysis(AnswersOverGroups):
     own_priors: bool = True
 
     drawn_by = "meta_analysis"
+    usual_metrics = METRICS
 
     # ── The four answers ──
 
@@ -280,15 +281,21 @@ class MetaAnalysis(AnswersOverGroups):
 
     # ── Tables and figures ──
 
-    def _answers(self) -> dict[str, Posterior]:
-        others = {f"median {self.dim}": self.median_group, "mean": self.mean, f"new {self.dim}": self.new_group}
-        return others | {self.dim: self.by_group}
+    def _parts(self) -> list[Part]:
+        dim, number = self.dim, self.counts.sizes[self.dim]
+        # All answers but those of the studies themselves are at covariates 0.
+        named = list(self.drawn["covariate"].values) if "covariate" in self.drawn.coords else []
+        at = f" with {enumerated([f'{name} 0' for name in named])}" if named else ""
+        median = f"in the median {dim}, among {plural(dim)} like these {number}{at},"
+        return [
+            Part(f"median {dim}", median, self.median_group),
+            Part("mean", f"on average over such {plural(dim)},", self.mean),
+            Part(f"new {dim}", f"in a new {dim},", self.new_group),
+            Part(dim, "", self.by_group),
+        ]
 
     def _estimand(self) -> str:
         return f"Metrics of the median {self.dim}, on average, of a new and of each {self.dim}"
-
-    def _usual_metrics(self) -> Sequence[str]:
-        return METRICS
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences: the median study, the mean over studies, a new study, and how studies differ.
@@ -307,17 +314,8 @@ class MetaAnalysis(AnswersOverGroups):
         In the median study, among studies like these 4, recall is 0.76... (95 % HDI 0.63...–0.88...) and specificity \
 is 0.83...
         """
-        number = self.counts.sizes[self.dim]
-        # All answers but those of the studies themselves are at covariates 0.
-        named = list(self.drawn["covariate"].values) if "covariate" in self.drawn.coords else []
-        at = f" with {enumerated([f'{name} 0' for name in named])}" if named else ""
-        answers = {
-            f"in the median {self.dim}, among {plural(self.dim)} like these {number}{at},": self.median_group,
-            f"on average over such {plural(self.dim)},": self.mean,
-            f"in a new {self.dim},": self.new_group,
-        }
-        said = answers_in_words(answers, METRICS[:2], ci_prob, ci_kind)
-        return " ".join(map(sentence, [*said, self._differences(), self._together(ci_prob, ci_kind)]))
+        said = self._sentences(ci_prob, ci_kind, METRICS[:2])
+        return " ".join([*said, *map(sentence, (self._differences(), self._together(ci_prob, ci_kind)))])
 
     def _differences(self) -> str:
         """Return how much studies differ, as the factor between the odds of two of them in the median."""

@@ -1,23 +1,36 @@
-"""What counts over groups (folds, sites, studies) answer: for the population of groups, a new group, and each group."""
+"""What data of groups (folds, sites, studies, readers) answer: for their population, a new group, and each group."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
+from bayesperf.core.words import sentence
 from bayesperf.metrics.metric import Metric
-from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 
 
+class Part(NamedTuple):
+    """One of the answers: its name in the table, how its sentence begins (empty if it has none), and what it says."""
+
+    name: str
+    beginning: str
+    says: Posterior | Marginal
+
+
 class AnswersOverGroups(Answer):
-    """Base class of results that are posteriors: of the population of groups, of a new group, and of each group."""
+    """Base class of results on the population of groups, on a new group, and on each group."""
+
+    # The metrics of the table if none are named; None for those of `Posterior.summary`.
+    usual_metrics: ClassVar[Sequence[str] | None] = None
 
     @property
     @abstractmethod
@@ -25,16 +38,12 @@ class AnswersOverGroups(Answer):
         """The dim of the groups."""
 
     @abstractmethod
-    def _answers(self) -> dict[str, Posterior]:
-        """Return the posteriors by the name of the answer, "mean" among them."""
+    def _parts(self) -> list[Part]:
+        """Return the answers."""
 
     @abstractmethod
     def _estimand(self) -> str:
         """Return what the answers are of, in words."""
-
-    def _usual_metrics(self) -> Sequence[str] | None:
-        """Return the metrics of the table if none are named; None for those of `Posterior.summary`."""
-        return None
 
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
@@ -52,27 +61,31 @@ class AnswersOverGroups(Answer):
             As from `Posterior.summary`, with a first column ``answer``, and a column for the dim of the groups, empty
             except for the groups themselves.
         """
-        metrics, answers, tables = self._usual_metrics() if metrics is None else metrics, self._answers(), []
-        if len(answers) == 1:
-            return answers["mean"].summary(metrics, ci_prob, ci_kind)
-        for answer, post in answers.items():
-            table = post.summary(metrics, ci_prob, ci_kind)
+        return self._table(ci_prob, ci_kind, metrics=self.usual_metrics if metrics is None else metrics)
+
+    def _table(self, ci_prob: float, ci_kind: Kind, **which: Any) -> pd.DataFrame:
+        tables, parts = [], self._parts()
+        for part in parts:
+            table = part.says.summary(ci_prob=ci_prob, ci_kind=ci_kind, **which)
+            if len(parts) == 1:
+                return table
             if self.dim not in table:
-                table.insert(1 + len(post.dims), self.dim, "")
-            table.insert(0, "answer", answer)
+                table.insert(1 + len(part.says.dims), self.dim, "")
+            table.insert(0, "answer", part.name)
             tables.append(table.astype({self.dim: object}))
         joined = pd.concat(tables, ignore_index=True)
         # Draws of one answer may be undefined where those of another are all defined.
         joined = joined.fillna({"undefined": 0.0}) if "undefined" in joined else joined
-        return Summary.of(joined, ci_prob, ci_kind, prior=answers["mean"].prior_text, estimand=self._estimand())
+        prior = {name: text for name, text in tables[0].attrs.items() if name == "prior"}
+        return Summary.of(joined, ci_prob, ci_kind, estimand=self._estimand(), **prior)
 
-
-def answers_in_words(
-    answers: Mapping[str, Posterior], metrics: Sequence[str | Metric], ci_prob: float, ci_kind: Kind
-) -> list[str]:
-    """Return what each answer, by how its sentence begins, says of some metrics."""
-    checks.probability("ci_prob", ci_prob)
-    return [
-        f"{beginning} {' and '.join(estimate_in_words(each, ci_prob, ci_kind) for each in post.several(metrics))}"
-        for beginning, post in answers.items()
-    ]
+    def _sentences(self, ci_prob: float, ci_kind: Kind, metrics: Sequence[str | Metric] = ()) -> list[str]:
+        """Return what the answers say, of posteriors on some metrics."""
+        checks.probability("ci_prob", ci_prob)
+        said = []
+        for _, beginning, says in self._parts():
+            if beginning:
+                marginals = [says] if isinstance(says, Marginal) else says.several(metrics)
+                estimates = [estimate_in_words(each, ci_prob, ci_kind) for each in marginals]
+                said.append(sentence(f"{beginning} {' and '.join(estimates)}"))
+        return said

@@ -23,7 +23,7 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
+from bayesperf.groups.answers_over_groups import AnswersOverGroups, Part
 from bayesperf.groups.attempts import Rule
 from bayesperf.groups.cluster_weights import pool_clusters
 from bayesperf.groups.group_quadrature import DISPERSION, GroupsModel
@@ -249,9 +249,17 @@ class Pooled(AnswersOverGroups):
 
     # ── Tables and figures ──
 
-    def _answers(self) -> dict[str, Posterior]:
-        others = {} if self.model is None else {"new group": self.new_group, "group": self.by_group}
-        return {"mean": self.mean} | others
+    def _parts(self) -> list[Part]:
+        if self.model is None:
+            return [Part("mean", "", self.mean)]
+        dim, number = self.dim, self.model.cm.counts.sizes[self.dim]
+        alone = number == 1
+        alike, at_these = ("this one", "at this") if alone else (f"these {number}", f"among these {number}")
+        return [
+            Part("mean", f"over all {plural(dim)} like {alike}, mean", self.mean),
+            Part("new group", f"for a new {dim},", self.new_group),
+            Part("group", f"{at_these} {dim if alone else plural(dim)},", self.by_group),
+        ]
 
     def _estimand(self) -> str:
         return f"Metrics at the population mean, of a new {self.dim} and of each {self.dim}"
@@ -280,18 +288,8 @@ class Pooled(AnswersOverGroups):
         metric = metric or self._usual
         if self.model is None:
             return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
-        dim = self.dim
-        number = self.model.cm.counts.sizes[dim]
-        alike, these = (
-            ("this one", f"this {dim}") if number == 1 else (f"these {number}", f"these {number} {plural(dim)}")
-        )
-        answers = {
-            f"over all {plural(dim)} like {alike}, mean": self.mean,
-            f"for a new {dim},": self.new_group,
-            f"{'at' if number == 1 else 'among'} {these},": self.by_group,
-        }
-        said = answers_in_words(answers, [metric], ci_prob, ci_kind)
-        return " ".join(map(sentence, [*said, *self.model.about_repeats()]))
+        said = self._sentences(ci_prob, ci_kind, [metric])
+        return " ".join([*said, *map(sentence, self.model.about_repeats())])
 
     @property
     def _usual(self) -> str:

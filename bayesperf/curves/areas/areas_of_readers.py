@@ -18,21 +18,18 @@ from scipy import special
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import stream
 from bayesperf.core.weights import LEAST, cluster_weights
-from bayesperf.core.words import sentence
 from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of
 from bayesperf.curves.areas.delong import Placements, unbiased_covariance
 from bayesperf.curves.scored_systems import marginal_of_scores, orders_of
 from bayesperf.data.reads import Reads
+from bayesperf.groups.answers_over_groups import AnswersOverGroups, Part
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.posteriors.sentences import estimate_in_words
-from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 _INFERENCE = "Bayesian bootstrap of readers and cases"
 # What a study may be a sample of.
@@ -40,7 +37,7 @@ RANDOM = ("readers and cases", "cases", "readers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReaderAreas(Answer):
+class ReaderAreas(AnswersOverGroups):
     """Areas under ROC curves of readers who scored the same cases, by `reader_areas`.
 
     The plot shows each reader's areas, and the average reader's and a new reader's with intervals
@@ -70,6 +67,7 @@ class ReaderAreas(Answer):
     random_seed: int
 
     drawn_by = "reader_areas"
+    dim = "reader"
 
     # ── Answers ──
 
@@ -207,7 +205,20 @@ class ReaderAreas(Answer):
 
     # ── Words, table and figure ──
 
-    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+    def _parts(self) -> list[Part]:
+        among = f"among readers like these {self.scores.sizes['reader']},"
+        return [
+            Part("average reader", f"for the average reader, {among}", self.average_reader),
+            Part("new reader", "for a new reader,", self.new_reader),
+            Part("these readers", "for these readers,", self.these_readers),
+            Part("reader", "", self.by_reader),
+        ]
+
+    def _estimand(self) -> str:
+        return f"{_INFERENCE} of areas"
+
+    # The area is the only metric.
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:  # type: ignore[override]
         """Return a tidy table of the average reader, a new reader, these readers and each reader.
 
         Parameters
@@ -221,17 +232,7 @@ class ReaderAreas(Answer):
             As from `Posterior.summary`, with a first column ``answer``, and a column ``reader`` that is empty except
             for the readers themselves.
         """
-        answers = {"average reader": self.average_reader, "new reader": self.new_reader,
-                   "these readers": self.these_readers, "reader": self.by_reader}  # fmt: skip
-        tables = []
-        for answer, marginal in answers.items():
-            table = summary_rows([marginal], ci_prob, ci_kind, [marginal.observed.values], False)
-            if "reader" not in table:
-                table.insert(2, "reader", "")
-            table.insert(0, "answer", answer)
-            tables.append(table.astype({"reader": object}))
-        joined = pd.concat(tables, ignore_index=True)
-        return Summary.of(joined, ci_prob, ci_kind, estimand=f"{_INFERENCE} of areas")
+        return self._table(ci_prob, ci_kind)
 
     def in_words(self, *, rope: float = 0.0, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences: the average reader, a new reader, these readers, and the modalities compared.
@@ -243,16 +244,11 @@ class ReaderAreas(Answer):
         ci_prob, ci_kind
             Probability and kind ("hdi" or "eti") of the intervals.
         """
-        answers = {
-            f"for the average reader, among readers like these {self.scores.sizes['reader']},": self.average_reader,
-            "for a new reader,": self.new_reader,
-            "for these readers,": self.these_readers,
-        }
-        said = [f"{who} {estimate_in_words(marginal, ci_prob, ci_kind)}" for who, marginal in answers.items()]
-        if self.scores.sizes["modality"] == 1:
-            return " ".join(map(sentence, said))
-        compared = compare(self.average_reader, dim="modality", rope=rope)
-        return " ".join([*map(sentence, said), compared.in_words(ci_prob=ci_prob, ci_kind=ci_kind)])
+        said = self._sentences(ci_prob, ci_kind)
+        if self.scores.sizes["modality"] > 1:
+            compared = compare(self.average_reader, dim="modality", rope=rope)
+            said.append(compared.in_words(ci_prob=ci_prob, ci_kind=ci_kind))
+        return " ".join(said)
 
     def table_below(self, **options: Any) -> pd.DataFrame:
         """Return the table without the readers one by one; see `summary`."""
