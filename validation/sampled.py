@@ -14,8 +14,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
-from bayesperf.sampling.direct import direct_draws
-from bayesperf.sampling.fitting import built_model
+from bayesperf.sampling.fitting import built_model, direct_draws
 from bayesperf.sampling.model_data import BuiltModel, prepared, resolve_model
 
 CHAINS = 2

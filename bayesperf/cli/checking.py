@@ -168,7 +168,7 @@ def _no_worse_in_runs(
     from bayesperf.data.counted import Counted
     from bayesperf.files.run_state import differences_of_runs
     from bayesperf.intervals.confidence_sequences import difference_sequence, paired_sequence
-    from bayesperf.plan.monitored_differences import counts_of_difference
+    from bayesperf.plan.monitoring import counts_of_difference
     from bayesperf.reports.verdicts import OPEN, Verdict
 
     wanted, margin, system = metrics.get(metric), analysis.settings.no_worse_by or 0.0, str(analysis.settings.system)

@@ -7,7 +7,7 @@ import xarray as xr
 import bayesperf as bp
 from bayesperf import labels
 from bayesperf.core.errors import PriorWarning, SelectionWarning
-from bayesperf.labels import pairs_of_systems
+from bayesperf.labels import verifying
 from bayesperf.labels import votes as vote_model
 from bayesperf.labels.voter_cells import Strata
 from tests.labels.test_voter_cells import weighted_prior_draws
@@ -316,7 +316,7 @@ def test_the_prevalence_of_two_systems_is_drawn_by_the_seed():
     systems, drawn = {"old": old, "new": new}, []
     for seed in (1, 1, 2):
         post = labels.verify(verified, systems, judge=judge, draws=50, random_seed=seed).at_prevalence((30, 70))
-        first, second = pairs_of_systems._pairs(post.source, post, bp.metrics.get("prevalence"), 50, seed)
+        first, second = verifying._pairs(post.source, post, bp.metrics.get("prevalence"), 50, seed)
         np.testing.assert_allclose(first, second)
         drawn.append(first.values)
     np.testing.assert_array_equal(drawn[0], drawn[1])

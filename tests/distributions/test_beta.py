@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayesperf.distributions.beta_tables import BetaTables
+from bayesperf.distributions.beta import BetaTables
 
 
 @pytest.mark.few
