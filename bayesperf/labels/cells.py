@@ -57,12 +57,18 @@ def described(prior: priors.Prior, sample: VerifiedSample) -> str:
 
 
 def joint_cells(
-    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int], draws: int, random_seed: int
+    sample: VerifiedSample,
+    prior: priors.Prior,
+    systems: Sequence[int],
+    draws: int,
+    random_seed: int,
+    of_judges: bool = False,
 ) -> Array:
-    """Return joint draws of the cells of systems, by position, after the judge's cells, (m, V, n, K, K).
+    """Return joint draws of the cells of systems, by position, or of the judges, (m, V, n, K, K).
 
-    The strata are those of the judge, of these systems, and of the levels.
+    The strata are those of the judges, of these systems, and of the levels.
     """
+    wanted = slice(len(sample.judges)) if of_judges else slice(len(sample.judges), None)
     voters = [*range(len(sample.judges)), *systems]
     strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
     if prior.shared_by_classes:
@@ -72,7 +78,7 @@ def joint_cells(
     contents = [np.column_stack([*each.votes.T, each.levels, each.counts, each.verified]).ravel() for each in strata]
     purpose = f"verified {[*['judge'] * len(sample.judges), *(sample.voters()[system] for system in systems)]}"
     rngs = streams(random_seed, purpose, leading, contents)
-    return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
+    return np.stack([draw(draws, rng, wanted) for draw, rng in zip(drawn, rngs, strict=True)])
 
 
 def spread_over_strata(

@@ -105,7 +105,7 @@ class VerifiedOutcomes(PartlyVerified):
     @staticmethod
     def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
         # Whatever a judge says, the true outcomes are the same.
-        drawn = labelled_cells(sample, joint_cells(sample, prior, [], draws, random_seed)[:, :1], ())
+        drawn = labelled_cells(sample, joint_cells(sample, prior, [], draws, random_seed, of_judges=True)[:, :1], ())
         shares = drawn.sum("predicted").rename(actual="outcome")
         return as_table(shares.assign_coords(outcome=_grades(sample)))
 

@@ -160,7 +160,7 @@ class Verified(PartlyVerified):
 
     @staticmethod
     def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
-        each = [joint_cells(sample, prior, [system], draws, random_seed)[:, -1] for system in sample.positions]
+        each = [joint_cells(sample, prior, [system], draws, random_seed)[:, 0] for system in sample.positions]
         return labelled_cells(sample, np.stack(each, 1), sample.systems)
 
     @staticmethod
@@ -187,7 +187,7 @@ class Verified(PartlyVerified):
         if not labelling:
             raise InputError("judge", "there is none who gives labels.", "Give its labels to labels.verify.")
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
-        cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
+        cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed, of_judges=True)
         names = [self.sample.judges[place] for place in labelling] if len(self.sample.judges) > 1 else []
         source = StoredDraws(labelled_cells(self.sample, cells[:, labelling], names, JUDGE), self.independent_draws)
         return replace(self.posterior, source=source, learned_from=None)
@@ -401,7 +401,7 @@ def _pairs(
     sides: tuple[list[xr.DataArray], list[xr.DataArray]] = ([], [])
     for places in pairs:
         systems = [sample.positions[place] for place in places]
-        cells = joint_cells(sample, prior, systems, draws, random_seed)[:, -2:]
+        cells = joint_cells(sample, prior, systems, draws, random_seed)
         cells = _at_prevalence(cells, post.stated_prevalence, source.random_seed)
         for side, values in enumerate(np.moveaxis(cells, 1, 0)):
             sides[side].append(evaluate(metric, labelled_cells(sample, values[:, None], ()), post.positive))

@@ -27,6 +27,7 @@ from bayesperf.labels.votes import posterior_draws, vote_model
 
 # Maximum size of temporary arrays, and the most clusters with weights of their own; more are put together at random.
 _BLOCK, _MOST = 2**21, 5_000
+EVERY = slice(None)
 
 
 class Strata(NamedTuple):
@@ -60,24 +61,24 @@ class Strata(NamedTuple):
 # ── A Dirichlet prior ──
 
 
-def dirichlet_cells(strata: Strata, alpha: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return n draws of the cells of each voter, (V, n, K, K); alpha (S, K) has weights of stratum and true class."""
+def dirichlet_cells(strata: Strata, alpha: Array, n: int, rng: np.random.Generator, voters: slice = EVERY) -> Array:
+    """Return n draws of the cells of voters, (V, n, K, K); alpha (S, K) has weights of stratum and true class."""
 
     def masses(block: slice) -> Array:
         shape = (block.stop - block.start, *alpha.shape)
         return gamma_masses(rng, alpha + strata.sure[1], shape).transpose(1, 2, 0)
 
-    return _cells(strata, alpha.sum(-1), masses, n, rng)
+    return _cells(strata, alpha.sum(-1), masses, n, rng, voters)
 
 
 # ── The prior that strata share ──
 
 
-def shared_cells(strata: Strata, n: int, rng: np.random.Generator) -> Array:
-    """Return n draws of the cells of each voter, (V, n, K, K), under the prior that strata share."""
+def shared_cells(strata: Strata, n: int, rng: np.random.Generator, voters: slice = EVERY) -> Array:
+    """Return n draws of the cells of voters, (V, n, K, K), under the prior that strata share."""
     strata = _with_agreement(strata)
     size = len(strata.counts)
-    return _cells(strata, np.full(size, 1 / size), _shared_masses(strata, n, rng), n, rng)
+    return _cells(strata, np.full(size, 1 / size), _shared_masses(strata, n, rng), n, rng, voters)
 
 
 def shared_truth(strata: Strata, n: int, rng: np.random.Generator) -> Array:
@@ -114,15 +115,23 @@ def _shared_masses(strata: Strata, n: int, rng: np.random.Generator) -> Callable
 # ── Cells ──
 
 
-def _cells(strata: Strata, weights: Array, masses: Callable[[slice], Array], n: int, rng: np.random.Generator) -> Array:
-    """Return n draws of the cells of each voter, (V, n, K, K).
+def _cells(
+    strata: Strata,
+    weights: Array,
+    masses: Callable[[slice], Array],
+    n: int,
+    rng: np.random.Generator,
+    voters: slice,
+) -> Array:
+    """Return n draws of the cells of voters, (V, n, K, K).
 
     Strata are drawn by their Dirichlet weights, and true classes in each stratum as Gamma variables (S, K, size). The
     cells of a score have everything in the first column: only the true classes are known.
     """
     size, classes = strata.verified.size, strata.classes
     into = []
-    for predicted, scored in zip(strata.votes.T, strata.bins or [()] * strata.votes.shape[1], strict=True):
+    bins = strata.bins or [()] * strata.votes.shape[1]
+    for predicted, scored in zip(strata.votes.T[voters], bins[voters], strict=True):
         cell = np.arange(classes) * classes + (0 * predicted if scored else predicted)[:, None]
         into.append(csr_array((np.ones(size), (cell.ravel(), np.arange(size))), shape=(classes**2, size)))
     parts = []

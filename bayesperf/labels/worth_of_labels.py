@@ -109,7 +109,7 @@ def label_value(source: Verified, metric: Metric) -> LabelValue:
     prior = resolved(source.prior, sample, len(systems))
     (strata,) = sample.strata_of([*range(len(sample.judges)), *systems])
     truth = _truth(sample, prior, strata, systems, source.random_seed)
-    cells = joint_cells(sample, prior, systems, _DRAWS, source.random_seed)[0, -len(systems) :]
+    cells = joint_cells(sample, prior, systems, _DRAWS, source.random_seed)[0]
     slopes = np.zeros(strata.verified.shape)
     values = np.zeros(_DRAWS)
     for sign, of_system, predicted in zip((1, -1), cells, strata.votes[:, -len(systems) :].T, strict=False):
