@@ -370,14 +370,20 @@ def _function(points: Sequence[Any], outputs: Iterable[Any], given: Mapping[Any,
     other lengths nothing is compiled again.
     """
     import pymc as pm
-    from pytensor.compile.mode import Mode
     from pytensor.graph.replace import clone_replace
     from pytensor.tensor import tensor
 
-    mode = mode or Mode("py", None)
+    mode = mode or _as_written()
     inputs = {variable: tensor(dtype=variable.dtype, shape=_open(value.shape)) for variable, value in given.items()}
     outputs = clone_replace(list(outputs), inputs, rebuild_strict=False)
     return pm.compile([*points, *inputs.values()], outputs, mode=mode, on_unused_input="ignore", trust_input=True)
+
+
+def _as_written() -> Any:
+    """Return the mode that computes what is written, with Python."""
+    from pytensor.compile.mode import Mode
+
+    return Mode("py", None)
 
 
 def _open(shape: tuple[int, ...]) -> list[int | None]:
@@ -746,9 +752,8 @@ def _constant(draws: xr.DataArray, variable: Any) -> Any:
 def computed_once(outputs: Sequence[Any], seed: int = 0) -> list[Array]:
     """Return the values of outputs as they are written: to simplify them takes longer than to compute them once."""
     import pymc as pm
-    from pytensor.compile.mode import Mode
 
-    values: list[Array] = pm.compile([], list(outputs), random_seed=seed, mode=Mode("py", None))()
+    values: list[Array] = pm.compile([], list(outputs), random_seed=seed, mode=_as_written())()
     return values
 
 
