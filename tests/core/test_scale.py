@@ -8,6 +8,8 @@ import bayesperf as bp
 CLASSES = bp.ConfusionMatrix.from_table(np.eye(2000, dtype=int))
 CLUSTERED = bp.ConfusionMatrix.from_predictions(range(2000), range(2000), cluster=np.arange(2000) % 5)
 SITES = bp.ConfusionMatrix.from_counts(tp=[3] * 20_000, fn=1, fp=1, tn=5, dims=["site"])
+TRUTH = np.arange(12_000) % 2
+SCORES = dict.fromkeys(range(1000), np.arange(12_000.0))
 
 REFUSED = {
     "cells of a flat prior": (
@@ -29,6 +31,18 @@ REFUSED = {
     "slices": (
         lambda: bp.slices(SITES),
         r"^draws: 4,000 draws of the rates of 20,000 slices would take 13 GB of memory\. Give at most 671 `draws`",
+    ),
+    "areas of systems": (
+        lambda: bp.roc_auc(TRUTH, SCORES),
+        r"^draws: 10,000 draws of 1,000 areas, of 12,000 examples, would take minutes\. Give at most 8,064 `draws`",
+    ),
+    "parts of curves of systems": (
+        lambda: bp.roc_auc(TRUTH, SCORES, fpr=(0, 0.1)),
+        r"^draws: 10,000 draws of 1,000 areas, of 12,000 examples, would take minutes\. Give at most 241 `draws`",
+    ),
+    "areas of very many systems": (
+        lambda: bp.roc_auc(TRUTH[:100], {name: scores[:100] for name, scores in SCORES.items()}, draws=200_000),
+        r"^draws: 200,000 draws of the areas of 1,000 systems would take 3 GB of memory\. Give at most 134,217 `draws`",
     ),
     "clusters": (
         lambda: bp.pool(CLUSTERED),

@@ -16,6 +16,7 @@ from bayesperf.curves.areas.bootstrapped_areas import (
     class_pair,
     drawn_figures,
     observed_area,
+    refuse_slow,
     shares,
     units_of,
 )
@@ -129,13 +130,8 @@ class ClassAreas:
         """Refuse draws of so many areas of so many examples that they would take minutes."""
         examples = sum(int(own.sum() + other.sum()) + _OVERHEAD for _, own, other in self._pairs)
         most = _MOST_WEIGHTS // (examples * len(self.probabilities))
-        if draws > most:
-            instead = ", or each class against the rest (multi_class='ovr')" if self.multi_class == "ovo" else ""
-            raise InputError(
-                "draws",
-                f"{draws:,} draws of {len(self._pairs):,} areas, of {len(self.codes):,} examples, would take minutes.",
-                f"Give at most {max(most, 2):,} `draws`{instead}.",
-            )
+        instead = ", or each class against the rest (multi_class='ovr')" if self.multi_class == "ovo" else ""
+        refuse_slow(draws, most, len(self._pairs), len(self.codes), instead)
 
     def drawn(self, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
         """Return draws of the areas, (S, draws), or of each class (K, S, draws), by one set of weights for all."""

@@ -21,6 +21,7 @@ from bayesperf.curves.areas.bootstrapped_areas import (
     area_draws_of_counts,
     bootstrapped,
     observed_area,
+    refuse_slow,
     twice_below,
     twice_below_each,
 )
@@ -68,6 +69,8 @@ OF_CLUSTERS = {
     "bayesian_bootstrap": "Bayesian bootstrap of clusters",
     "delong": "Obuchowski's normal approximation",
 }
+# Weights of the examples of systems, over all draws, that are summed in about four minutes: for areas, and for parts.
+_MOST_WEIGHTS, _MOST_OF_PARTS = 10**11, 3 * 10**9
 
 
 @checked
@@ -174,8 +177,20 @@ def roc_auc(
     if have_names(systems) and transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
     parts = system_scores(y_true, y_score, pos_label, cluster)
+    if have_names(systems) and method == "bayesian_bootstrap":
+        _refuse_slow(parts, part, draws)
     plain = "delong_logit" if transform else method
     return _areas_of_systems(parts, plain, part, draws, seed, progressbar)
+
+
+def _refuse_slow(systems: Mapping[Any, Examples | BinnedScores], part: PartOfCurve | None, draws: int) -> None:
+    """Refuse draws of the areas of so many systems that they would take minutes, or more memory than there is."""
+    number, examples = len(systems), sum(scores_by_class(next(iter(systems.values()))).class_totals)
+    checks.draws_in_memory(draws, 2 * number, f"the areas of {number:,} systems", "Give fewer systems.")
+    # Beyond 10,000 examples their scores share bins.
+    weights = min(examples, 10_000) + examples // 5
+    most = (_MOST_WEIGHTS if part is None else _MOST_OF_PARTS) // (number * weights)
+    refuse_slow(draws, most, number, examples)
 
 
 def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any]:

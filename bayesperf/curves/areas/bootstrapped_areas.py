@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.weights import (
     UNSEEN,
     at_random,
@@ -52,6 +53,16 @@ def bootstrapped(
     units = units_of(1 - is_positive, cluster, rng)
     pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
     return drawn_figures([pair], units, draws, rng, progressbar)[0]
+
+
+def refuse_slow(draws: int, most: int, areas: int, examples: int, instead: str = "") -> None:
+    """Refuse more draws of areas than a number of which they would take minutes."""
+    if draws > most:
+        raise InputError(
+            "draws",
+            f"{draws:,} draws of {areas:,} areas, of {examples:,} examples, would take minutes.",
+            f"Give at most {max(most, 2):,} `draws`{instead}.",
+        )
 
 
 def _counted(scores: Array, positives: int) -> tuple[Counts, Codes]:
