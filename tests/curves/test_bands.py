@@ -14,7 +14,7 @@ import bayesperf as bp
 from bayesperf.core import weights
 from bayesperf.curves.curve import simultaneous
 from bayesperf.curves.roc.called_positive import PartOfCurve, PositiveRates, steps_between_scores
-from bayesperf.curves.roc.curve_draws import CURVE_KINDS, bootstrapped, observed_curve
+from bayesperf.curves.roc.curve_draws import CURVE_KINDS, BootstrappedCurves, observed_curve
 from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 
@@ -39,7 +39,7 @@ def test_gaps_are_passed_in_equal_parts():
 def test_gaps_cut_at_the_scores_are_dirichlet():
     """Down to a score the share is Beta(k, n + 1 − k), that of order statistics; half a gap further on, between."""
     positive = np.arange(6.0)
-    drawn = bootstrapped(Scores(positive, np.array([2.5])), 40_000, 3, False)
+    drawn = BootstrappedCurves(Scores(positive, np.array([2.5])), 40_000, 3, False)
     _, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     # At threshold 4 two are called; one more threshold shares no gap with it: half of the third gap is passed.
     rng = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_gaps_cut_at_the_scores_are_dirichlet():
 def test_curves_along_a_grid(data):
     """Against a walk along the corners of each curve."""
     grid = np.array([0, 0.013, 0.2, 0.25, 0.5, 0.77, 1.0])
-    drawn = bootstrapped(scores_of(*data), 20, 0, False)
+    drawn = BootstrappedCurves(scores_of(*data), 20, 0, False)
     fpr, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     np.testing.assert_array_equal(fpr[:, [0, -1]], np.tile([0.0, 1.0], (20, 1)))
     np.testing.assert_allclose(drawn.recall(grid), [walked(*r, grid, max) for r in zip(fpr, recall, strict=True)])
@@ -122,7 +122,8 @@ def test_grids():
 def test_det_is_roc_upside_down():
     det = bp.curves.det_curve(*DATA["continuous"])
     fpr = det.band()["fpr"].values
-    expected = np.quantile(1 - bootstrapped(det.parts[""].scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
+    recall = BootstrappedCurves(det.parts[""].scores, 1000, 0, False).recall(fpr)
+    expected = np.quantile(1 - recall, [0.05, 0.95], axis=0).T
     band = det.band(0.9)["fnr"].values
     # The observed curve makes it wider at its ends.
     np.testing.assert_allclose(band[40:150], expected[40:150], atol=1e-12)
@@ -168,7 +169,7 @@ def test_precision_varies_with_the_share_of_positives():
     """Where all is called positive, precision is that share: Beta(positives, negatives)."""
     y, score = normal_scores(30, 70)
     curve = bp.precision_recall_curve(y, score, draws=20_000)
-    drawn = curve.curve_kind.along(bootstrapped(curve.parts[""].scores, 20_000, 0, False), np.array([1.0]))[:, 0]
+    drawn = curve.curve_kind.along(BootstrappedCurves(curve.parts[""].scores, 20_000, 0, False), np.array([1.0]))[:, 0]
     assert stats.kstest(drawn, stats.beta(30, 70).cdf).pvalue > 1e-3
 
 

@@ -10,7 +10,7 @@ from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
 from bayesperf.curves.areas.bootstrapped_areas import area_draws_of_counts
-from bayesperf.curves.roc.curve_draws import bootstrapped
+from bayesperf.curves.roc.curve_draws import BootstrappedCurves
 from bayesperf.data.classifier_scores import Scores
 from tests.shared.areas import moments_with_unseen
 from tests.shared.curves import CURVES, DATA, normal_scores
@@ -134,7 +134,7 @@ def exact_moments(places, total):
 
 def test_rates_at_thresholds_have_the_moments_of_dirichlet_weights():
     counts = COUNTS["many"]
-    drawn = bootstrapped(binned_values(counts), 20_000, 0, False)
+    drawn = BootstrappedCurves(binned_values(counts), 20_000, 0, False)
     fpr, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     for rates, of_class in ((recall, counts[0]), (fpr, counts[1])):
         called = np.append(0, np.cumsum(of_class[::-1]))

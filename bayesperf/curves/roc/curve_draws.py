@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -61,21 +62,36 @@ def _drawn_prevalence(scores: Scores | BinnedScores, draws: int, seed: int) -> A
 
 
 @dataclass(frozen=True)
-class WeightedCurves:
-    """Draws of a system's ROC curve by weights of the examples; a maker below says how they are drawn."""
+class WeightedCurves(ABC):
+    """Draws of a system's ROC curve by weights of the examples; the kinds below say how these are drawn."""
 
     scores: Scores | BinnedScores
-    # From the steps of positives and of negatives to the weights of both, some draws at a time.
-    weights: Callable[[Steps, Steps], Iterator[tuple[Array | Counts, Array | Counts]]]
-    drawn_prevalence: Callable[[], Array]
-    # Thresholds between which curves are straight, and the steps of a class between them.
-    knots: Array
-    steps: Callable[[Counts], Steps] = steps_between_scores
+    draws: int
+    seed: int
+    progressbar: bool
+
+    # From how many examples a class has called positive at the thresholds to the steps of its curve.
+    steps = staticmethod(steps_between_scores)
+
+    @abstractmethod
+    def weights(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        """Yield the weights of the steps of positives and of negatives, some draws at a time."""
 
     @property
     def prevalence(self) -> Array:
         """The prevalence, (draws, 1)."""
-        return self.drawn_prevalence()
+        return _drawn_prevalence(self.scores, self.draws, self.seed)
+
+    @cached_property
+    def knots(self) -> Array:
+        """The thresholds between which curves are straight; if they are very many, most are at both ends."""
+        thresholds = all_thresholds(self.scores)
+        last = len(thresholds) - 1
+        if last <= _ALL_KNOTS:
+            return thresholds
+        inner = np.linspace(_END_KNOTS, last - _END_KNOTS, _INNER_KNOTS).astype(int)
+        places = np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])
+        return np.asarray(thresholds[places])
 
     def _blocks(self, thresholds: Array) -> Iterator[tuple[PositiveRates, PositiveRates]]:
         """Yield the rates at which positives and negatives are called positive, some draws at a time."""
@@ -107,68 +123,64 @@ class WeightedCurves:
         return np.concatenate([part.areas(*rates) for rates in self._blocks(self.knots)])
 
 
-def _knots(scores: Scores | BinnedScores) -> Array:
-    """Return the thresholds at which drawn curves bend: all or, if they are very many, most of them at both ends."""
-    thresholds = all_thresholds(scores)
-    last = len(thresholds) - 1
-    if last <= _ALL_KNOTS:
-        return thresholds
-    inner = np.linspace(_END_KNOTS, last - _END_KNOTS, _INNER_KNOTS).astype(int)
-    places = np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])
-    return np.asarray(thresholds[places])
+class ObservedCurve(WeightedCurves):
+    """The observed curve: one draw, in which all examples have the same weight."""
+
+    steps = staticmethod(steps_at_scores)
+
+    @property
+    def prevalence(self) -> Array:
+        negative, positive = self.scores.class_totals
+        return np.array([[positive / (positive + negative)]])
+
+    @cached_property
+    def knots(self) -> Array:
+        return all_thresholds(self.scores)
+
+    def weights(self, positive: Steps, negative: Steps) -> Iterator[tuple[Counts, Counts]]:
+        yield positive.sizes[None, :], negative.sizes[None, :]
 
 
-def observed_curve(scores: Scores | BinnedScores) -> WeightedCurves:
-    """Return the observed curve: one draw, in which all examples have the same weight."""
-    return WeightedCurves(
-        scores, _equal_weights, partial(_observed_prevalence, scores), all_thresholds(scores), steps_at_scores
-    )
+def observed_curve(scores: Scores | BinnedScores) -> ObservedCurve:
+    """Return the observed curve."""
+    return ObservedCurve(scores, draws=1, seed=0, progressbar=False)
 
 
-def _equal_weights(positive: Steps, negative: Steps) -> Iterator[tuple[Counts, Counts]]:
-    yield positive.sizes[None, :], negative.sizes[None, :]
+class BootstrappedCurves(WeightedCurves):
+    """Curves by the Bayesian bootstrap of each class, which take any course between the scores."""
 
-
-def _observed_prevalence(scores: Scores | BinnedScores) -> Array:
-    negative, positive = scores.class_totals
-    return np.array([[positive / (positive + negative)]])
-
-
-def bootstrapped(scores: Scores | BinnedScores, draws: int, seed: int, progressbar: bool) -> WeightedCurves:
-    """Return curves by the Bayesian bootstrap of each class, which take any course between the scores."""
-    weights = partial(_weights_of_gaps, draws, seed, progressbar)
-    return WeightedCurves(scores, weights, partial(_drawn_prevalence, scores, draws, seed), _knots(scores))
-
-
-def _weights_of_gaps(
-    draws: int, seed: int, progressbar: bool, positive: Steps, negative: Steps
-) -> Iterator[tuple[Array, Array]]:
-    rng = np.random.default_rng([seed, _CURVE])
-    sizes = np.concatenate([positive.sizes, negative.sizes])
-    for weights in weight_blocks(rng, sizes, draws, progressbar):
-        yield weights[:, : len(positive.sizes)], weights[:, len(positive.sizes) :]
+    def weights(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array, Array]]:
+        rng = np.random.default_rng([self.seed, _CURVE])
+        sizes = np.concatenate([positive.sizes, negative.sizes])
+        for weights in weight_blocks(rng, sizes, self.draws, self.progressbar):
+            yield weights[:, : len(positive.sizes)], weights[:, len(positive.sizes) :]
 
 
 # ── Weights of units: examples, groups or clusters of them, and what no example has shown ──
 
 
-def _weights_of_units(
-    units_of_gaps: tuple[Codes, Codes], blocks: Callable[[], Iterator[Array]], positive: Steps, negative: Steps
-) -> Iterator[tuple[Array, Array]]:
-    """Yield weights of the steps by those of units, (some draws, units); a unit has one, whatever gaps it is in.
+@dataclass(frozen=True)
+class CurvesOfUnits(WeightedCurves):
+    """Curves by weights of units; a unit has one, whatever gaps it is in."""
 
-    The units (k, gaps) that share each gap are of positives and of negatives, from the top down.
-    """
-    at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
-    tables = list[csr_array]()
-    for block in blocks():
-        tables = tables or [
-            _summed(steps, units, block.shape[1])
-            for steps, units in zip((positive, negative), units_of_gaps, strict=True)
-        ]
-        for weights in np.split(block, range(at_once, len(block), at_once)):
-            of_positive, of_negative = ((table @ weights.T).T for table in tables)
-            yield of_positive, of_negative
+    # The units (k, gaps) that share each gap, of positives and of negatives, from the top down.
+    units: tuple[Codes, Codes]
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Array]:
+        """Yield weights of the units, (some draws, units)."""
+
+    def weights(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array, Array]]:
+        at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
+        tables = list[csr_array]()
+        for block in self.blocks():
+            tables = tables or [
+                _summed(steps, units, block.shape[1])
+                for steps, units in zip((positive, negative), self.units, strict=True)
+            ]
+            for weights in np.split(block, range(at_once, len(block), at_once)):
+                of_positive, of_negative = ((table @ weights.T).T for table in tables)
+                yield of_positive, of_negative
 
 
 def _summed(steps: Steps, units: Codes, number: int) -> csr_array:
@@ -176,41 +188,46 @@ def _summed(steps: Steps, units: Codes, number: int) -> csr_array:
     return tallied(np.tile(steps.of_gaps, len(units)), units.ravel(), (len(steps.sizes), number)) / len(units)
 
 
-def bootstrapped_clusters(
-    system: Examples | BinnedScores, draws: int, seed: int, progressbar: bool, order: int
-) -> WeightedCurves:
-    """Return curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`) of all its examples.
+@dataclass(frozen=True)
+class ClusteredCurves(CurvesOfUnits):
+    """Curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`) of all its examples.
 
     Between scores a gap has half the weight of each neighbour; beyond both ends the other half is the weight of one
-    additional example, which systems share that order the examples alike. `order` is which of their different orders
-    the system has.
+    additional example, which systems share that order the examples alike.
     """
-    assert isinstance(system, Examples)
-    assert system.cluster is not None
-    group = at_random(1 + int(system.cluster.max()), _MOST_UNITS, np.random.default_rng([seed, _GROUPS]))
-    positive, negative = (group[of_class] for of_class in system.clusters_by_score)
-    sizes = np.stack([np.bincount(of_class, minlength=1 + int(group.max())) for of_class in (positive, negative)])
-    blocks = partial(_blocks_of_clusters, sizes.sum(0), draws, seed, progressbar, order)
-    beyond = sizes.shape[1]
-    units = _neighbours(positive, beyond + 1), _neighbours(negative, beyond)
-    prevalence = partial(_prevalence_of_clusters, sizes, blocks)
-    return WeightedCurves(system.scores, partial(_weights_of_units, units, blocks), prevalence, _knots(system.scores))
 
+    # The numbers of positives and of negatives of each cluster, (2, G).
+    sizes: Counts
+    # Which of the systems' different orders of the examples it is.
+    order: int
 
-def _blocks_of_clusters(sizes: Counts, draws: int, seed: int, progressbar: bool, order: int) -> Iterator[Array]:
-    """Yield weights of clusters, and of one more example in either class."""
-    rng, rng_of_order = (np.random.default_rng(key) for key in ([seed, _CURVE], [seed, _UNSEEN, order]))
-    for block in blocks_of_draws(draws, len(sizes) + 2, progressbar):
-        of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
-        unseen = rng.standard_exponential((block, 2))
-        if order:
-            unseen = rng_of_order.standard_exponential((block, 2))
-        yield np.hstack([of_clusters, unseen])
+    @classmethod
+    def of(cls, system: Examples | BinnedScores, draws: int, seed: int, progressbar: bool, order: int) -> Self:
+        """Return those of a system."""
+        assert isinstance(system, Examples)
+        assert system.cluster is not None
+        group = at_random(1 + int(system.cluster.max()), _MOST_UNITS, np.random.default_rng([seed, _GROUPS]))
+        positive, negative = (group[of_class] for of_class in system.clusters_by_score)
+        sizes = np.stack([np.bincount(of_class, minlength=1 + int(group.max())) for of_class in (positive, negative)])
+        beyond = sizes.shape[1]
+        units = _neighbours(positive, beyond + 1), _neighbours(negative, beyond)
+        return cls(system.scores, draws, seed, progressbar, units, sizes, order)
 
+    def blocks(self) -> Iterator[Array]:
+        """Yield weights of clusters, and of one more example in either class."""
+        rng, rng_of_order = map(np.random.default_rng, ([self.seed, _CURVE], [self.seed, _UNSEEN, self.order]))
+        sizes = self.sizes.sum(0)
+        for block in blocks_of_draws(self.draws, len(sizes) + 2, self.progressbar):
+            of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
+            unseen = rng.standard_exponential((block, 2))
+            if self.order:
+                unseen = rng_of_order.standard_exponential((block, 2))
+            yield np.hstack([of_clusters, unseen])
 
-def _prevalence_of_clusters(sizes: Counts, blocks: Callable[[], Iterator[Array]]) -> Array:
-    drawn = [weights[:, :-2] for weights in blocks()]
-    return np.concatenate([(weights @ sizes[0] / (weights @ sizes.sum(0)))[:, None] for weights in drawn])
+    @property
+    def prevalence(self) -> Array:
+        drawn = [weights[:, :-2] for weights in self.blocks()]
+        return np.concatenate([(each @ self.sizes[0] / (each @ self.sizes.sum(0)))[:, None] for each in drawn])
 
 
 def _neighbours(cluster: Codes, beyond: int) -> Codes:
@@ -222,22 +239,34 @@ def _neighbours(cluster: Codes, beyond: int) -> Codes:
 # ── Curves of systems on the same examples ──
 
 
+@dataclass(frozen=True)
+class PairedCurves(CurvesOfUnits):
+    """Curves of one of several systems on the same examples, by weights that all of them share."""
+
+    # The mean weight of each unit, and the cluster of each example, if any.
+    sizes: Array
+    cluster: Codes | None
+
+    def blocks(self) -> Iterator[Array]:
+        return weight_blocks(np.random.default_rng(self.seed), self.sizes, self.draws, self.progressbar, self.cluster)
+
+
 def curves_of_systems(
     systems: Sequence[Examples | BinnedScores], draws: int, seed: int, progressbar: bool
-) -> list[WeightedCurves]:
+) -> Sequence[WeightedCurves]:
     """Return draws of the curves of systems on the same examples, by one set of weights."""
     first = systems[0]
     if isinstance(first, Examples) and first.cluster is not None:
         pairs = zip(systems, orders_of(np.hstack(stacked(systems))).tolist(), strict=True)
-        return [bootstrapped_clusters(each, draws, seed, progressbar, order) for each, order in pairs]
+        return [ClusteredCurves.of(each, draws, seed, progressbar, order) for each, order in pairs]
     if len(systems) > 1:
         return paired_curves(systems, draws, seed, progressbar, _MOST_UNITS)
-    return [bootstrapped(scores_by_class(first), draws, seed, progressbar)]
+    return [BootstrappedCurves(scores_by_class(first), draws, seed, progressbar)]
 
 
 def paired_curves(
     given: Sequence[Examples | BinnedScores], draws: int, seed: int, progressbar: bool, most: int | None = None
-) -> list[WeightedCurves]:
+) -> Sequence[WeightedCurves]:
     """Return draws of the curves of systems by weights of the examples (or of their clusters) that all of them share.
 
     A positive has the weight of the gap just above its score, a negative the weight of the gap just below. With weights
@@ -261,23 +290,14 @@ def paired_curves(
     units = 1 + of_negatives.max()
     # The units, then both gaps of each order.
     sizes = np.concatenate([np.ones(units), beyond])
-    blocks = partial(_blocks_of_examples, sizes, cluster, draws, seed, progressbar)
     curves = []
     for system, order, own, others in zip(systems, orders.tolist(), positive, negative, strict=True):
         below, above = units + order, units + order + 1 + orders.max()
         falling = (np.argsort(-of_class, kind="stable") for of_class in (own, others))
         of_gaps = [of_class[places] for of_class, places in zip((of_positives, of_negatives), falling, strict=True)]
         gaps = np.append(of_gaps[0], below)[None], np.append(above, of_gaps[1])[None]
-        prevalence = partial(_drawn_prevalence, system.scores, draws, seed)
-        weights = partial(_weights_of_units, gaps, blocks)
-        curves.append(WeightedCurves(system.scores, weights, prevalence, _knots(system.scores)))
+        curves.append(PairedCurves(system.scores, draws, seed, progressbar, gaps, sizes, cluster))
     return curves
-
-
-def _blocks_of_examples(
-    sizes: Array, cluster: Codes | None, draws: int, seed: int, progressbar: bool
-) -> Iterator[Array]:
-    return weight_blocks(np.random.default_rng(seed), sizes, draws, progressbar, cluster)
 
 
 @dataclass(frozen=True)
