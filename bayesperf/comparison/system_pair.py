@@ -176,7 +176,7 @@ def pairs_along(
     marginal: Marginal,
     dim: str,
     independent: bool,
-    draws: int = DRAWS,
+    draws: int,
     random_seed: int = 0,
     over_pairs: xr.DataArray | None = None,
 ) -> SystemPair:

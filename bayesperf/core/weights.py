@@ -171,7 +171,7 @@ def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:
     return group if units <= most else rng.permutation(group)
 
 
-def check_enough(clusters: int, where: str = "", argument: str = "cluster") -> None:
+def check_enough(clusters: int, where: str, argument: str = "cluster") -> None:
     """Refuse fewer clusters than can be weighted."""
     if clusters < LEAST:
         raise InputError(argument, f"{clusters}{where} say little of others.", f"Give {LEAST} or more.")

@@ -224,13 +224,11 @@ class MetaAnalysis(AnswersOverGroups):
         """Return draws (n, 2) of the logits of recall and specificity of the median study, or of a new one."""
         location, spread = (self.drawn[name].transpose("chain", "draw", "rate") for name in ("location", "spread"))
         if of == "new_group":
-            z = location.copy(data=self._rng("region").standard_normal(location.shape))
+            leading = self.counts.isel({self.dim: 0, "actual": 0, "predicted": 0}, drop=True)
+            (rng,) = streams(int(self.drawn.attrs[attributes.RANDOM_SEED]), "region", leading, [self.counts.values])
+            z = location.copy(data=rng.standard_normal(location.shape))
             location = location + spread * correlated(z, self.drawn["correlation"]).transpose("chain", "draw", "rate")
         return np.asarray(location.values.reshape(-1, 2))
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        leading = self.counts.isel({self.dim: 0, "actual": 0, "predicted": 0}, drop=True)
-        return streams(int(self.drawn.attrs[attributes.RANDOM_SEED]), purpose, leading, [self.counts.values])[0]
 
     @checked
     def without_each(self, ci_prob: float = 0.95, draws: int = 1000) -> pd.DataFrame:

@@ -499,7 +499,10 @@ class Slices(Answer):
         >>> bp.slices(cm).which_dim()[["rate", "effect", "prob_largest"]].values.tolist()
         [['recall', 'site', 1.0], ['specificity', 'site', 1.0]]
         """
-        posterior, prior = (self.spread[name].stack(each=_others(self.spread[name])) for name in ("posterior", "prior"))
+        both = (self.spread[name] for name in ("posterior", "prior"))
+        posterior, prior = (
+            drawn.stack(each=[dim for dim in drawn.dims if dim not in ("rate", "effect")]) for drawn in both
+        )
         posterior, prior = (drawn.transpose("rate", "effect", "each") for drawn in (posterior, prior))
         largest, before = ((drawn == drawn.max("effect")).mean("each") for drawn in (posterior, prior))
         figures = {"mean": posterior.mean("each"), **_ends(posterior, ("ci_lower", "ci_upper"), ci_prob, ci_kind)}
@@ -605,10 +608,6 @@ def _rows(leading: xr.DataArray, figures: Mapping[str, xr.DataArray]) -> pd.Data
     """Return a row for each place along leading dims, in their order."""
     index = pd.MultiIndex.from_product([leading[dim].values for dim in leading.dims], names=leading.dims)
     return pd.DataFrame({name: np.ravel(values) for name, values in figures.items()}, index).reset_index()
-
-
-def _others(spread: xr.DataArray) -> list[Any]:
-    return [dim for dim in spread.dims if dim not in ("rate", "effect")]
 
 
 def _ends(values: xr.DataArray, names: tuple[str, str], ci_prob: float, ci_kind: Kind) -> dict[str, xr.DataArray]:

@@ -193,12 +193,8 @@ def fbeta(beta: float) -> Metric:
         formula,
         exact=TwoProportions(applied(jaccard_at_fbeta, formula.square), pair=HITS),
         micro=micro_accuracy,
-        of_rates=_f_measure(formula.square),
+        of_rates=Fraction((1 + formula.square, 0, 0, 0), (1 + formula.square, formula.square, 1, 0)),
     )
-
-
-def _f_measure(square: float) -> Fraction:
-    return Fraction((1 + square, 0, 0, 0), (1 + square, square, 1, 0))
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def to_tree(
     if observed is not None:
         groups["observed_data"] = as_outcomes(observed).to_dataset(name="counts")
     # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
-    return xr.DataTree.from_dict({name: _without_scalars(group) for name, group in groups.items()})
+    scalars = {name: [at for at, coord in group.coords.items() if not coord.dims] for name, group in groups.items()}
+    return xr.DataTree.from_dict({name: group.drop_vars(scalars[name]) for name, group in groups.items()})
 
 
 def _dim_of_groups(dataset: xr.Dataset) -> str:
@@ -89,11 +90,7 @@ def in_chains(cells: xr.DataArray) -> xr.DataArray:
     return xr.DataArray(cells.values.reshape(shape), coords | numbered, cells.dims)
 
 
-def _without_scalars(group: xr.Dataset) -> xr.Dataset:
-    return group.drop_vars([name for name, coord in group.coords.items() if not coord.dims])
-
-
-def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str, Any]:
+def read_tree(tree: xr.DataTree, pos_label: Any, part: str) -> dict[str, Any]:
     """Validate a tree, and return the fields of the posterior that its draws of cells make."""
     checks.instance("tree", tree, xr.DataTree)
     name, kind = PARTS[checks.one_of("part", part, PARTS)]

@@ -188,9 +188,9 @@ def marginal_of_systems(
 def joint_marginal(
     patterns: ResponsePatterns,
     metric: str | Metric,
-    prior: str | priors.Prior | None = None,
-    draws: int = DRAWS,
-    random_seed: Any = 0,
+    prior: str | priors.Prior | None,
+    draws: int,
+    random_seed: Any,
 ) -> Marginal:
     """Return joint draws of a metric for systems evaluated on the same examples.
 
@@ -306,7 +306,7 @@ def _seen_masses(
     return np.asarray(masses.reshape(systems, classes, n).swapaxes(1, 2))
 
 
-def _prior_masses(rng: np.random.Generator, n: int, alpha: Array, systems: int = 1) -> Array:
+def _prior_masses(rng: np.random.Generator, n: int, alpha: Array, systems: int) -> Array:
     """Return Gamma masses (M, n, K) of one row's cells from the prior α (M, K): margins of a Dirichlet process."""
     weight = float(alpha[0].sum())
     shares = np.zeros((len(alpha), n, alpha.shape[1]))

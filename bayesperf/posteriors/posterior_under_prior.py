@@ -23,7 +23,7 @@ _MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_0
 
 def posterior_under_prior(
     cm: Counted,
-    prior: str | priors.Prior | None = None,
+    prior: str | priors.Prior | None,
     design: str = "joint",
     random_seed: Any = 0,
     draws: int | None = None,

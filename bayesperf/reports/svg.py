@@ -126,7 +126,7 @@ def ring(value: float, scale: Scale) -> str:
 
 
 def overlay(
-    drawn: Curves, scale: Scale, label: str, colours: Sequence[str], bounds: Sequence[tuple[float, bool]] = ()
+    drawn: Curves, scale: Scale, label: str, colours: Sequence[str], bounds: Sequence[tuple[float, bool]]
 ) -> Markup:
     """Return densities over each other, each with its interval shaded, and an axis; bounds to meet lie beneath."""
     floor, width = TALL - 20, 2 * WIDTH

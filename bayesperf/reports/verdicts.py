@@ -136,7 +136,7 @@ def about_so_many(more: float | None) -> str:
 # ── As blocks ──
 
 
-def as_blocks(verdicts: Sequence[Verdict], shown_by: str, read: str, of: str = "system") -> list[Block]:
+def as_blocks(verdicts: Sequence[Verdict], shown_by: str, read: str, of: str) -> list[Block]:
     """Return the verdict, what was read, a row for each requirement and system, and what would settle them.
 
     `of` is what the systems are called: they may be labels.

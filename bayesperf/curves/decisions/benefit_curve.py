@@ -435,11 +435,10 @@ def ranges_in_words(curve: DecisionCurve, prob: float) -> list[str]:
     """Return the ranges of thresholds in which each system is useful with a probability of at least `prob`."""
     cuts, useful = curve.data.thresholds, (curve.prob_useful >= prob).values
     ranges = [spans(cuts, flags) for flags in useful.reshape(-1, len(cuts))]
-    return [enumerated([_range(*ends) for ends in of_one] or ["at none"]) for of_one in ranges]
-
-
-def _range(low: float, high: float) -> str:
-    return f"at {low:g}" if low == high else f"from {low:g} to {high:g}"
+    said = [
+        [f"at {low:g}" if low == high else f"from {low:g} to {high:g}" for low, high in of_one] for of_one in ranges
+    ]
+    return [enumerated(of_one or ["at none"]) for of_one in said]
 
 
 def _at(curve: DecisionCurve, threshold: float, prob: float) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 
 
-def examples_of(data: Any, name: str, pos_label: Any, cluster: Any = None) -> Examples:
+def examples_of(data: Any, name: str, pos_label: Any, cluster: Any) -> Examples:
     """Return the examples of a pair (labels, scores), checked; errors name the pair."""
     if not isinstance(data, tuple | list) or len(data) != 2:
         raise InputTypeError(name, f"must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")

@@ -78,7 +78,7 @@ class CellsByMatrix(Source):
         blocks = list(self.draw_blocks(post, index, draws, rng))
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
+    def cell_draws(self, post: Posterior, draws: int, random_seed: Any) -> xr.DataArray:
         # The matrices are drawn one by one, and held twice while they are put together.
         checks.draws_in_memory(
             draws, 2 * self.flat.size, f"{self.flat.size:,} cells", "Ask for metrics, or select few of the matrices."

@@ -100,7 +100,7 @@ class Source(Held, ABC):
         """Yield joint draws of the metrics, (draws,) or (draws, K) each, for one matrix at a time to save memory."""
 
     @abstractmethod
-    def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
+    def cell_draws(self, post: Posterior, draws: int, random_seed: Any) -> xr.DataArray:
         """Return n draws of the cells, (…, draw, actual, predicted)."""
 
     @abstractmethod

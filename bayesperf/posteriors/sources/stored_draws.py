@@ -103,7 +103,7 @@ class StoredDraws(Source):
         for matrix in self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:]):
             yield evaluated(metrics, matrix, post.positive)
 
-    def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
+    def cell_draws(self, post: Posterior, draws: int, random_seed: Any) -> xr.DataArray:
         if draws > self._available:
             raise InputError("draws", f"{draws} draws asked for and {self._available} there.", "Sample more of them.")
         return self._subset(draws, self.generator(random_seed, 0))

@@ -65,8 +65,8 @@ def wrapped(text: str, console: Console, style: str = "") -> Text:
     return Text("\n".join(line.plain.replace(_HELD, " ").rstrip() for line in lines), style)
 
 
-def _text(value: Any, style: str = "") -> Text:
-    return Text(printable(str(value)), style)
+def _text(value: Any) -> Text:
+    return Text(printable(str(value)))
 
 
 def _grid(table: Table) -> Grid:
