@@ -90,8 +90,10 @@ def posterior_of_agreement(
     drawn = np.empty((*observed.shape, draws))
     for place, (of_patterns, population) in enumerate(zip(populations, names, strict=True)):
         where = "" if population is None else f" of population {population!r}"
-        # Groups of raters answer about the same items, which have one weight in all groups.
-        items = _weights_of_items(stream(random_seed, f"items {population!r}", of_patterns), of_patterns, draws)
+        # Groups of raters answer about the same items, which have one weight in all groups; weights of patterns vary as
+        # those of as many clusters of one item.
+        means = (of_patterns * mean_weight(int(of_patterns.sum()))).astype(float)
+        items = unit_weights(stream(random_seed, f"items {population!r}", of_patterns), means, draws)
         for group, of_group in enumerate(members):
             given = answers[:, of_group]
             some = (given.sum((1, 2)) > 0) & (of_patterns > 0)
@@ -137,11 +139,6 @@ def _members(raters: list[Any], group: Sequence[Any]) -> Codes:
 def _as_observed(given: NDArray[np.int64], sizes: Counts) -> WeightedAnswers:
     raters = np.ones((1, given.shape[1]))
     return WeightedAnswers(given, sizes[None].astype(float), raters, np.zeros(1), sizes)
-
-
-def _weights_of_items(rng: np.random.Generator, sizes: Counts, draws: int) -> Array:
-    """Return weights of the items of each pattern (draws, P), which vary as those of as many clusters of one item."""
-    return unit_weights(rng, (sizes * mean_weight(int(sizes.sum()))).astype(float), draws)
 
 
 def _coefficient_draws(

@@ -79,7 +79,8 @@ class Placements(NamedTuple):
             return np.asarray(sum(_corrected(each.shape[1]) * product(each, each) for each in deviations))
         codes = np.split(self.cluster, [self.positive.shape[1]])
         size = 1 + int(self.cluster.max())
-        x, y = (_cluster_sums(each, own, size) for each, own in zip(deviations, codes, strict=True))
+        tables = (tallied(np.arange(len(own)), own, (len(own), size)) for own in codes)
+        x, y = (np.asarray(each @ table) for each, table in zip(deviations, tables, strict=True))
         of_positive, of_negative = (_corrected(len(np.unique(own))) for own in codes)
         common = _corrected(len(np.unique(self.cluster))) * (product(x, y) + product(y, x))
         return np.asarray(of_positive * product(x, x) + of_negative * product(y, y) + common)
@@ -105,11 +106,6 @@ def unbiased_covariance(positive: Array, negative: Array) -> Array:
 def _corrected(number: int) -> float:
     """Return the factor by which a sum of squares about the sample's own mean is too small."""
     return number / (number - 1)
-
-
-def _cluster_sums(values: Array, cluster: Codes, size: int) -> Array:
-    """Return the sums of values (S, n) over clusters, (S, G)."""
-    return np.asarray(values @ tallied(np.arange(len(cluster)), cluster, (len(cluster), size)))
 
 
 def mean_and_sd_of_counts(counts: Counts) -> tuple[Array, Array]:
