@@ -16,7 +16,7 @@ from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
-from bayesperf.core.arrays import Array, Booleans, Codes, coordinate, labelled
+from bayesperf.core.arrays import Array, Booleans, Codes, coordinate, labelled, without_dims
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.base import Distribution
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayesperf.plots.style import Panels
 
 REGIONS = ("below", "inside", "above")
-_ROPE = coordinate("rope", REGIONS)
+OF_REGIONS = coordinate("rope", REGIONS)
 # The most pairs of systems that have a row each in a table, if their contrasts are known exactly, or drawn.
 _MOST_PAIRS = (20_000, 5_000)
 
@@ -182,7 +182,7 @@ class Comparison(Answer):
         parts = [
             self._square(below, 0.0, above), self._square(inside, 1.0, inside), self._square(above, 0.0, below)
         ]  # fmt: skip
-        return self._labelled(np.stack(parts, -1), "prob_rope", {**facts, "rope": self.rope}, _ROPE)
+        return self._labelled(np.stack(parts, -1), "prob_rope", {**facts, "rope": self.rope}, OF_REGIONS)
 
     @cached_property
     def expected_loss(self) -> xr.DataArray:
@@ -205,7 +205,7 @@ class Comparison(Answer):
     def _regions(self) -> tuple[tuple[Array, Array, Array], dict[Any, float]]:
         """Probabilities below, inside and above the rope for each pair, and facts about the computation."""
         above, below, facts = self._tail_probabilities(*self.region)
-        return (below, (1 - above - below).clip(0), above), facts
+        return (below, np.maximum(1 - above - below, 0), above), facts
 
     def _tail_probabilities(self, low: float, high: float) -> tuple[Array, Array, dict[Any, float]]:
         """Return the probabilities that the contrast is above the higher and below the lower of two values.
@@ -222,9 +222,9 @@ class Comparison(Answer):
 
         def tails(part: Distribution) -> Array:
             above = part.sf(beyond)
-            return np.hstack([above, 1 - above if split else part.cdf(below_low)])
+            return np.concatenate([above, 1 - above if split else part.cdf(below_low)], -1)
 
-        above, below = np.moveaxis(draws.each(tails).reshape(*contrast.leading.shape, 2), -1, 0)
+        above, below = (tail.reshape(contrast.leading.shape) for tail in draws.each(tails).T)
         if not isinstance(draws, Sampled):
             return above, below, {}
         error = max(largest_mcse(draws, partial(_exceeds, sign, sign * edge)) for sign, edge in ((1, high), (-1, low)))
@@ -437,8 +437,8 @@ class Comparison(Answer):
     @cached_property
     def _both_systems(self) -> xr.DataArray:
         """An array of zeros over the leading dims and both systems of a pair."""
-        leading = xr.zeros_like(self.contrast.leading.isel(pair=0, drop=True))
-        return leading.expand_dims({self.dim: list(self.names), f"{self.dim}_other": list(self.names)}, [-2, -1])
+        others, names = without_dims(self.contrast.leading, ["pair"]), list(self.names)
+        return others.expand_dims({self.dim: names, f"{self.dim}_other": names}, [-2, -1])
 
 
 def _excess(sign: int, x: Array) -> Array:

@@ -13,7 +13,7 @@ import xarray as xr
 
 from bayesperf import distributions
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes, positions
+from bayesperf.core.arrays import Array, Codes, without_dims
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.core.random_streams import streams
@@ -187,11 +187,10 @@ def pairs_along(
     names = marginal.leading[dim].values.tolist()
     places = np.triu_indices(len(names), 1)
     leading = marginal.leading
-    order = positions(leading).transpose(..., dim)
+    order = np.moveaxis(np.arange(leading.size).reshape(leading.shape), leading.dims.index(dim), -1)
     if over_pairs is None:
-        one = xr.zeros_like(order.isel({dim: 0}, drop=True), float)
-        over_pairs = one.expand_dims(pair=_pair_labels(names, "−"), axis=-1)
-    first, second = (order.values[..., side].ravel() for side in places)
+        over_pairs = without_dims(leading, [dim]).expand_dims(pair=_pair_labels(names, "−"), axis=-1)
+    first, second = (order[..., side].ravel() for side in places)
     return SystemPair(
         marginal,
         marginal,

@@ -5,7 +5,7 @@ The contents are real values, numbers of examples, positions among labels, or tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,13 @@ def coordinate(dim: str, values: Sequence[Any] | Numbers) -> xr.DataArray:
 def positions(leading: xr.DataArray) -> xr.DataArray:
     """Return the position of each place along leading dims, row by row, with their coordinates."""
     return leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape))
+
+
+def without_dims(array: xr.DataArray, dims: Collection[Hashable]) -> xr.DataArray:
+    """Return an array of zeros with the dims of another one except some, and its coordinates that do not use these."""
+    sizes = {dim: size for dim, size in array.sizes.items() if dim not in dims}
+    kept = [name for name, each in array.coords.variables.items() if {*each.dims}.isdisjoint(dims)]
+    return xr.DataArray(np.zeros([*sizes.values()]), {name: array.coords[name] for name in kept}, [*sizes])
 
 
 # The leading dims of one figure: none.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
@@ -56,6 +57,23 @@ def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) 
             raise InputError("dims", f"{name!r} comes twice.")
 
 
+def checked_cells(values: NDArray[Any], axes: int) -> NDArray[Any]:
+    """Return an array whose last axes are cells; refuse cells that are not a table of counts."""
+    sizes = values.shape[-axes:]
+    if len(set(sizes)) > 1 or min(sizes) < 2:
+        what = "be square with at least two classes" if axes > 1 else "have at least two outcomes"
+        raise InputError("table", f"must {what}; its shape is {values.shape}.")
+    checks.whole_numbers("counts", values)
+    if (most := values.sum(tuple(range(-axes, 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
+        raise InputError(
+            "counts",
+            f"have a matrix that adds up to {most:.4g}, and figures of more than "
+            f"{checks.MOST_EXAMPLES:.0e} examples lose their digits.",
+            "Divide all by one number, as counts // 1000: intervals are then too wide, not too narrow.",
+        )
+    return values
+
+
 def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
     """Return counts as a read-only int64 array, cell dims last, every dim with coordinates."""
     if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
@@ -63,18 +81,7 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     if counts.dims[-len(cell_dims) :] != cell_dims:
         counts = counts.transpose(..., *cell_dims)
     check_dims(counts.dims[: -len(cell_dims)], cell_dims)
-    sizes = {counts.sizes[dim] for dim in cell_dims}
-    if len(sizes) > 1 or min(sizes) < 2:
-        what = "be square with at least two classes" if len(cell_dims) > 1 else "have at least two outcomes"
-        raise InputError("table", f"must {what}; its shape is {counts.shape}.")
-    values = checks.whole_numbers("counts", counts.values)
-    if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
-        raise InputError(
-            "counts",
-            f"have a matrix that adds up to {most:.4g}, and figures of more than "
-            f"{checks.MOST_EXAMPLES:.0e} examples lose their digits.",
-            "Divide all by one number, as counts // 1000: intervals are then too wide, not too narrow.",
-        )
+    values = checked_cells(counts.values, len(cell_dims))
     if counts.name != "counts" or values.dtype != np.int64 or values.flags.writeable or values.base is not None:
         # Others may change these: only counts that nobody can change, as a matrix has them, are taken as they are.
         counts = counts.copy(deep=False, data=values.astype(np.int64))

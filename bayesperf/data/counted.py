@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arrays import without_dims
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.data.clusters import Clusters
@@ -54,6 +56,11 @@ class Counted(Saved, HasPositive):
     def dims(self) -> tuple[Hashable, ...]:
         """Names of the leading dims."""
         return self.counts.dims[: -len(self.cell_dims)]
+
+    @cached_property
+    def leading(self) -> xr.DataArray:
+        """An array of zeros with the leading dims and coordinates."""
+        return without_dims(self.counts, self.cell_dims)
 
     @property
     def total(self) -> xr.DataArray:

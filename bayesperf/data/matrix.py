@@ -26,7 +26,7 @@ from bayesperf.data.count_arrays import (
     COUNTED_AGAIN,
     SAME_EXAMPLES,
     UNCOUNTED,
-    checked_counts,
+    checked_cells,
     has_uncounted_negatives,
     labelled_arrays,
     marked,
@@ -254,13 +254,10 @@ class ConfusionMatrix(Counted):
                 "must be different names of two systems or more, one for each axis of the counts after the first, "
                 f"of {values.ndim - 1}; they are {names!r}.",
             )
-        dims = ["actual", *(f"predicted_{i}" for i in range(len(systems)))]
-        table = checked_counts(xr.DataArray(values, dims=dims), tuple(dims))
-        if labels is not None:
-            known = check_labels(labels)
-            checks.equal_lengths({"labels": len(known), "counts": len(values)})
-            table = table.assign_coords(dict.fromkeys(dims, known))
-        patterns = of_table(table, systems, positive_label(table["actual"].values.tolist(), pos_label))
+        checked_cells(values, values.ndim)
+        known = np.arange(len(values)) if labels is None else check_labels(labels)
+        checks.equal_lengths({"labels": len(known), "counts": len(values)})
+        patterns = of_table(values, known.tolist(), systems, pos_label)
         return cls(patterns.margins(), patterns.pos_label, patterns)
 
     @classmethod

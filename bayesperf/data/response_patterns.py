@@ -21,7 +21,7 @@ from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
 from bayesperf.data.axis_names import MODEL
-from bayesperf.data.count_arrays import ALL, CELL_DIMS, check_dims, check_size
+from bayesperf.data.count_arrays import ALL, CELL_DIMS, SAME_EXAMPLES, check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.label_encoding import Column, HasPositive, encode_ids, positive_label
 
@@ -59,7 +59,10 @@ class ResponsePatterns(Held, HasPositive):
         cells = self._count(self.actual * classes + self.predicted.T, len(actual) * classes)
         coords = {**self.counts.coords, self.dim: list(self.names), "actual": actual, "predicted": self.labels}
         dims = (*self.counts.dims[:-1], self.dim, *CELL_DIMS)
-        return xr.DataArray(cells.reshape(*cells.shape[:-1], len(actual), classes), coords, dims)
+        # As a matrix holds them, which need not copy them then.
+        values = cells.reshape(*cells.shape[:-1], len(actual), classes).copy()
+        values.setflags(write=False)
+        return xr.DataArray(values, coords, dims, "counts", {SAME_EXAMPLES: self.dim})
 
     def table(self) -> xr.DataArray:
         """Return the counts of two systems with dims (…, actual, predicted_a, predicted_b)."""
@@ -131,17 +134,17 @@ def distinct_patterns(actual: Codes, predicted: Codes, classes: int) -> tuple[Co
 # ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> ResponsePatterns:
+def of_table(table: NDArray[Any], labels: list[Any], names: Sequence[Any], pos_label: Any) -> ResponsePatterns:
     """Return the patterns of systems from a table of counts, the actual class first, then each system's prediction."""
-    actual, *predicted = np.nonzero(table.values)
+    actual, *predicted = np.nonzero(table)
     return ResponsePatterns(
-        counts=xr.DataArray(table.values[actual, *predicted], dims="pattern"),
+        counts=xr.DataArray(table[actual, *predicted].astype(np.int64), dims="pattern"),
         actual=actual,
         predicted=np.stack(predicted, -1),
         names=tuple(names),
         dim=MODEL,
-        labels=table[table.dims[0]].values.tolist(),
-        pos_label=pos_label,
+        labels=labels,
+        pos_label=positive_label(labels, pos_label),
     )
 
 

@@ -38,8 +38,8 @@ from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.marginal import Marginal, Origin
+from bayesperf.posteriors.posterior import DRAWS, Posterior, leading_of
 from bayesperf.posteriors.posterior_under_prior import posterior_under_prior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.quantity import Quantity
@@ -120,10 +120,13 @@ class DrawsOfPatterns(Sampled):
     leading: xr.DataArray
     # Those of `discordant_weights`.
     weights: tuple[Array, Array, Array]
-    # The proportion of each system by itself.
-    alone: Beta
     bounds: tuple[float, float]
     independent_draws: bool = True
+
+    @cached_property
+    def alone(self) -> Marginal:
+        """The proportion of each system by itself."""
+        return posterior_under_prior(margins(self.patterns), self.prior)[self.metric]
 
     @cached_property
     def values(self) -> Array:  # type: ignore[override]
@@ -146,11 +149,25 @@ class DrawsOfPatterns(Sampled):
         if what == "difference":
             return distributions.differences.discordant(*self.weights)
         # The mean of 1/X diverges if X ~ Beta(a, b) and a ≤ 1, which a mean of draws would hide.
-        diverges = self.alone.a[rows[1], 0] <= 1
+        diverges = cast(Beta, self.alone.distribution).a[rows[1], 0] <= 1
         if not diverges.any():
             return None
         values = operation(*(self.values[side] for side in rows))
         return DrawsWithoutMoments(values, bounds, self.independent_draws, means=np.where(diverges, np.inf, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class OnSameExamples(Origin):
+    """A proportion of systems evaluated on the same examples."""
+
+    drawn: DrawsOfPatterns
+
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
+        seed = self.drawn.random_seed if random_seed is None else random_seed
+        return self.drawn.resample(draws, np.random.default_rng(seed))
+
+    def observed(self) -> xr.DataArray | None:
+        return self.drawn.alone.observed
 
 
 def marginal_of_systems(
@@ -167,22 +184,20 @@ def marginal_of_systems(
     weights = _weights_of_pairs(cm, patterns, metric, prior)
     if weights is None:
         return replace(joint_marginal(patterns, metric, prior, draws, random_seed), joint=True)
-    alone = posterior_under_prior(cm, prior)
-    each, metric = alone[metric], alone.applicable(metric)
-    # A proportion of cells of a Dirichlet distribution.
-    proportion = cast(Beta, each.distribution)
+    metric = applicable(metric, cm.labels, cm.positive, cm.dims, cm.graded)
+    leading = leading_of(metric, cm.leading, cm.labels)
     drawn = DrawsOfPatterns(
         patterns=patterns,
         metric=metric,
         prior=prior,
         n_draws=draws,
         random_seed=random_seed,
-        leading=each.leading,
+        leading=leading,
         weights=weights,
-        alone=proportion,
         bounds=metric.bounds,
     )
-    return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
+    origin = OnSameExamples(drawn)
+    return Marginal(Quantity.of(metric), drawn, leading, origin, random_seed=random_seed, examples=cm.cells, joint=True)
 
 
 def joint_marginal(
@@ -230,7 +245,7 @@ def pseudo_counts(cm: Counted, prior: priors.Prior) -> Array:
     """Return α for each element of the leading dims and each system, (p, M, K, K)."""
     alpha = prior.concentration(cm)
     of_classes = alpha.sum(-1)
-    if not np.allclose(of_classes, of_classes[..., :1, :], rtol=1e-9, atol=0):
+    if (np.abs(of_classes - of_classes[..., :1, :]) > 1e-9 * of_classes[..., :1, :]).any():
         raise InputError(
             "prior",
             f"along {cm.dims[-1]!r} the pseudo-counts of an actual class sum to different weights.",

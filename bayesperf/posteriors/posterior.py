@@ -16,7 +16,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
-from bayesperf.core.arrays import Array, Numbers, labelled
+from bayesperf.core.arrays import Array, Numbers, labelled, without_dims
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.words import plural
 from bayesperf.data.clusters import within
@@ -134,15 +134,11 @@ class Posterior(Answer, HasPositive):
     @cached_property
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
-        cells = self.template
-        of_matrices = [name for name, each in cells.coords.variables.items() if not {*CELL_DIMS} & {*each.dims}]
-        coords = {name: cells.coords[name] for name in of_matrices}
-        return xr.DataArray(np.zeros(cells.shape[:-2]), coords, cells.dims[:-2])
+        return without_dims(self.template, CELL_DIMS)
 
     def leading_of(self, metric: Metric) -> xr.DataArray:
         """An array of zeros with the dims of a metric's values: leading dims, and ``label`` for one value per class."""
-        leading = self.leading
-        return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
+        return leading_of(metric, self.leading, self.labels)
 
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of one metric.
@@ -697,6 +693,11 @@ class Posterior(Answer, HasPositive):
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
         what = "outcomes" if self.graded else "classes"
         return f"<bayesperf.Posterior: {self.source.method}, {len(self.labels)} {what}{', ' * bool(sizes)}{sizes}>"
+
+
+def leading_of(metric: Metric, leading: xr.DataArray, labels: list[Any]) -> xr.DataArray:
+    """Return leading dims with ``label`` as the last one, if a metric has one value per class."""
+    return leading.expand_dims(label=labels, axis=-1) if metric.average == "per_class" else leading
 
 
 @dataclass(frozen=True, eq=False)
