@@ -333,12 +333,12 @@ def correlated_ttest(
     n = len(difference)
     # Relative to the first difference, so that equal differences have exactly that mean and no scatter.
     deviations = difference - difference[0]
-    scale = np.sqrt(1 / n + fraction / (1 - fraction)) * deviations.std(ddof=1)
+    mean = deviations.mean()
+    scale = np.sqrt(1 / n + fraction / (1 - fraction)) * deviations.std(ddof=1, mean=mean)
     if not scale:
         said = f"scores: all {n} differences are the same, so the interval has no width"
         warn(UserWarning, "BP701", f"{said}. That is no certainty: compare the systems on the examples themselves.")
-    location = difference[0] + deviations.mean()
-    distribution = StudentT.of(location, scale, n - 1)
+    distribution = StudentT.of(difference[0] + mean, scale, n - 1)
     scope = Scope("splits", detail=f"{fraction:.3g}")
     called = scores_a.name if isinstance(scores_a, xr.DataArray) else None
     metric = str(called or "score") if metric is None else metric

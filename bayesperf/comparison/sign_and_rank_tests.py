@@ -15,12 +15,12 @@ import pandas as pd
 import xarray as xr
 from scipy import special
 
-from bayesperf.comparison.result import REGIONS
+from bayesperf.comparison.result import OF_REGIONS, REGIONS
 from bayesperf.comparison.score_differences import differences, system_names
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.arrays import NO_DIMS, Array, Codes, blocks, labelled
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import chance
 from bayesperf.distributions.drawing import dirichlet_shares
@@ -329,8 +329,10 @@ class _MiddlesOfPairs(NamedTuple):
 
 def over_regions(values: Array, rope: float, **facts: float) -> xr.DataArray:
     """Return values (3,) or (draw, 3) of the regions as an array with a last dim ``rope``."""
-    dims = ("draw", "rope")[-values.ndim :]
-    return xr.DataArray(values, {"rope": list(REGIONS)}, dims, attrs={"rope": rope, **facts})
+    attrs = {"rope": rope, **facts}
+    if values.ndim == 1:
+        return labelled(values, NO_DIMS, OF_REGIONS, attrs=attrs)
+    return xr.DataArray(values, OF_REGIONS.coords, ("draw", "rope"), attrs=attrs)
 
 
 def largest(shares: Array) -> Array:
