@@ -140,10 +140,11 @@ def _pieces(length: Array, rng: np.random.Generator) -> Array:
     n, classes = length.shape
     fraction = rng.random((n, STICKS, classes))
     pieces = np.empty((n, ATOMS, classes))
+    left = length.copy()
     for stick in range(STICKS):
-        np.multiply(length, fraction[:, stick], out=pieces[:, stick])
-        length = length - pieces[:, stick]
-    pieces[:, STICKS:] = length[:, None] / 2
+        np.multiply(left, fraction[:, stick], out=pieces[:, stick])
+        left -= pieces[:, stick]
+    pieces[:, STICKS:] = left[:, None] / 2
     return pieces
 
 

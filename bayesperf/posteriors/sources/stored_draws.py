@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, labelled
 from bayesperf.core.errors import InputError
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.base import Distribution
@@ -165,10 +165,9 @@ def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArra
     """
     draws = cells.size // (template.size * chains)
     shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
-    coords = dict(template.coords) | {"chain": np.arange(chains), "draw": np.arange(draws)}
+    of_draws = template.expand_dims({"chain": np.arange(chains), "draw": np.arange(draws)}, (-4, -3))
     # In the order of a file: sums are then the same to the last digit once the draws were saved and loaded.
-    values = np.ascontiguousarray(cells.reshape(shape))
-    return xr.DataArray(values, coords, (*template.dims[:-2], "chain", "draw", *CELL_DIMS), name="cells")
+    return labelled(np.ascontiguousarray(cells.reshape(shape)), of_draws, name="cells")
 
 
 def _size(post: Posterior, n: int | None) -> Any:
