@@ -324,32 +324,57 @@ def greater_recall() -> Contest:
     )
 
 
+def labels_of_two(n: int = 10_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return labels 0 and 1, and the predictions of two systems."""
+    y_true, a = labels_of(n, right=0.8)
+    return y_true, a, np.where(np.random.default_rng(1).random(n) < 0.895, y_true, 1 - y_true)
+
+
+def right_alone(y_true: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[int, int]:
+    """Return on how many examples only the first system is right, and on how many only the second."""
+    return int(((a == y_true) & (b != y_true)).sum()), int(((a != y_true) & (b == y_true)).sum())
+
+
+def probability_of_more(first: int, second: int) -> Any:
+    """Return P(accuracy a > accuracy b), given on how many examples only one of the systems is right."""
+    return mpmath.betainc(second + 0.5, first + 0.5, 0, mpmath.mpf("0.5"), regularized=True)
+
+
 def paired() -> Contest:
-    y_true, a = labels_of(10_000, right=0.8)
-    b = np.where(np.random.default_rng(1).random(10_000) < 0.895, y_true, 1 - y_true)
-    first, second = int(((a == y_true) & (b != y_true)).sum()), int(((a != y_true) & (b == y_true)).sum())
-    table = [[0, first], [second, 0]]
+    y_true, a, b = labels_of_two()
     rng = np.random.default_rng(0)
+
+    def peer() -> Any:
+        alike = int(((a == y_true) == (b == y_true)).sum())
+        counts = (*right_alone(y_true, a, b), alike)
+        return credible_utils.compare_systems(counts, (0.5, 0.5, 0.5), 100_000, rng)
+
     return Contest(
         lambda: bp.compare(
             bp.ConfusionMatrix.from_predictions(y_true, {"a": a, "b": b}), metric="accuracy"
         ).prob_greater.values[0, 1],
-        {
-            "credible": lambda: credible_utils.compare_systems(
-                (
-                    int(((a == y_true) & (b != y_true)).sum()),
-                    int(((a != y_true) & (b == y_true)).sum()),
-                    int(((a == y_true) == (b == y_true)).sum()),
-                ),
-                (0.5, 0.5, 0.5), 100_000, rng,
-            ),
-            "statsmodels": lambda: 1 - contingency_tables.mcnemar(table, exact=True).pvalue / 2,
-        },
-        mpmath.betainc(second + 0.5, first + 0.5, 0, mpmath.mpf("0.5"), regularized=True),
-        differs="100,000 draws (credible); McNemar's exact test, another question, of counts made before (statsmodels)",
+        {"credible": peer},
+        probability_of_more(*right_alone(y_true, a, b)),
+        differs="100,000 draws there",
         why="Here labels of any kind are encoded and every outcome of both systems is counted, for any metric; "
-        "the others have NumPy compare integers, or are given the counts.",
-    )  # fmt: skip
+        "the peer has NumPy compare integers.",
+    )
+
+
+def paired_counts() -> Contest:
+    y_true, a, b = labels_of_two()
+    first, second = right_alone(y_true, a, b)
+    table = [[0, first], [second, 0]]
+    cm = bp.ConfusionMatrix.from_predictions(y_true, {"a": a, "b": b})
+    return Contest(
+        lambda: bp.compare(cm, metric="accuracy").prob_greater.values[0, 1],
+        {"statsmodels": lambda: 1 - contingency_tables.mcnemar(table, exact=True).pvalue / 2},
+        probability_of_more(first, second),
+        differs="A matrix of both systems is given here, the 2 × 2 table of right and wrong there, both made before; "
+        "McNemar's exact test answers another question",
+        why="The peer returns one number. Ours labels the pairs and both systems, and integrates the whole difference, "
+        "of which every other figure may be asked, whatever the number of examples.",
+    )
 
 
 def correlated_t() -> Contest:

@@ -55,6 +55,7 @@ ROWS = {
     "macro F1 of ten classes": peer_rows.macro_f1_of_ten_classes,
     "P(recall a > recall b), two test sets": peer_rows.greater_recall,
     "P(accuracy a > b), the same 10⁴ examples": peer_rows.paired,
+    "P(accuracy a > b), the same examples, counted before": peer_rows.paired_counts,
     "correlated t-test, 100 splits": peer_rows.correlated_t,
     "sign test, 30 data sets": peer_rows.sign,
     "signed-rank test, 30 data sets": peer_rows.signed_rank,
