@@ -277,16 +277,21 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.Da
         return None
     ability = posterior["ability"].transpose("chain", "draw", str(data.dims[0])).values
     slope, difficulty = curves(posterior)
-    logit = slope[..., None, :] * ability[..., None] - difficulty[..., None, :]
     threshold = np.zeros((*posterior["location"].shape, 1))
     if "threshold" in posterior:
         threshold = posterior["threshold"].transpose("chain", "draw", "grade").values
-    at_least = logit[..., None] + threshold[:, :, None, None]
-    certain, ends = np.zeros((*logit.shape, 1)), [(0, 0), (0, 0), (1, 1)]
-    log_p = np.concatenate([certain, log_expit(at_least)], -1) + np.concatenate([log_expit(-at_least), certain], -1)
-    log_p += np.pad(np.log(-np.expm1(np.diff(threshold, axis=-1))), ends)[:, :, None, None]
-    flat = log_p.reshape(*logit.shape[:2], -1)
-    return xr.DataArray(np.repeat(flat, data.values.ravel(), axis=-1), dims=("chain", "draw", "example"))
+    between = np.pad(np.log(-np.expm1(np.diff(threshold, axis=-1))), [(0, 0), (0, 0), (1, 1)])
+    # Only of what was answered: with one attempt at an item, of one grade.
+    system, item, grade = np.nonzero(data.values)
+    log_p = np.empty((*ability.shape[:2], len(grade)))
+    for place in range(data.sizes["outcome"]):
+        here = grade == place
+        logit = slope[..., item[here]] * ability[..., system[here]] - difficulty[..., item[here]]
+        above = log_expit(logit + threshold[..., place - 1, None]) if place > 0 else 0.0
+        below = log_expit(-(logit + threshold[..., place, None])) if place < threshold.shape[-1] else 0.0
+        log_p[..., here] = above + below + between[..., place, None]
+    each = np.repeat(log_p, data.values[system, item, grade], axis=-1)
+    return xr.DataArray(each, dims=("chain", "draw", "example"))
 
 
 def facts(data: xr.DataArray, **_: Any) -> dict[str, int]:
