@@ -150,20 +150,20 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: 
     correlation, of_mean, degrees = _folds(data, test_fraction)
     _, mean, squares = _sufficient(data)
     variance = (posterior["noise"] ** 2).transpose("dataset", ...)
-    half = (1 + posterior["tail"]) / 2
-    deviation, log_half, normalizer = mean - posterior["center"], np.log(half).values, gammaln(half.values)
+    half = (1 + posterior["tail"].values) / 2
+    deviation, log_half, normalizer = mean - posterior["center"], np.log(half), gammaln(half)
 
     def log_integrand(z: float) -> np.ndarray:
-        log_weight = np.sinh(z) / np.sqrt(half.values)
+        log_weight = np.sinh(z) / np.sqrt(half)
         sigma = np.sqrt(posterior["spread"].values ** 2 * np.exp(-log_weight) + of_mean * variance.values)
         # The logarithm of a gamma variable, and a normal.
-        density = half.values * (log_weight + log_half) - np.exp(log_weight + log_half) - normalizer
+        density = half * (log_weight + log_half) - np.exp(log_weight + log_half) - normalizer
         given_weight = -((deviation.values / sigma) ** 2) / 2 - np.log(np.sqrt(2 * np.pi)) - np.log(sigma)
         return np.asarray(given_weight + density + np.log(np.cosh(z)))
 
     points, step = np.linspace(-4.6, 3, 81, retstep=True)
-    integral = deviation.copy(data=reduce(np.logaddexp, map(log_integrand, points)))
-    of_means = integral + np.log(step) - np.log(half) / 2
+    integral = reduce(np.logaddexp, map(log_integrand, points))
+    of_means = deviation.copy(data=integral + np.log(step) - log_half / 2)
     of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, degrees / 2, 0, 2 * variance * (1 - correlation))
     total: xr.DataArray = of_means + of_scatter
     return total.transpose("chain", "draw", "dataset")

@@ -78,7 +78,7 @@ def _r_hat(draws: Array) -> Array:
     """Return the root of the ratio of the variance of all draws to that within chains."""
     n = draws.shape[-1]
     between, within = n * draws.mean(-1).var(-1, ddof=1), draws.var(-1, ddof=1).mean(-1)
-    return np.sqrt((between / within + n - 1) / n)
+    return np.asarray(np.sqrt((between / within + n - 1) / n))
 
 
 def _effective(draws: Array) -> Array:
@@ -102,4 +102,4 @@ def _effective(draws: Array) -> Array:
     time = 2 * total - 1 + np.where((at_stop >= 0) | (even_there > 0), even_there, 0)
     effective = chains * n / np.maximum(time, 1 / np.log10(chains * n))
     constant = np.ptp(draws, axis=(1, 2)) < np.finfo(float).resolution
-    return np.where(constant, chains * n, effective)
+    return np.asarray(np.where(constant, chains * n, effective))
