@@ -17,8 +17,9 @@ and `draws_of_rates` of two classes; `cells_over_groups`, `correlated`, `correla
 `in_rows` and `variables_with_rates` read priors of rates where the parameters are others; `prior_variables` adds
 variables whose priors a caller may replace, `conjugate_parameters` reads them for a closed form, and `zero_sum` makes
 deviations that sum to 0.
-`DirichletMultinomial`, `LogitBinomial`, `CrossedBinomial` and `PatternCounts` are likelihoods of counts whose densities
-leave out the coefficients, on which no posterior depends: a sampler would compute them again at every step.
+`DirichletMultinomial`, `LogitBinomial`, `OddsBinomial` and `PatternCounts` are likelihoods of counts whose densities
+leave out the coefficients, on which no posterior depends: a sampler would compute them again at every step. Where a
+sampler takes the variables is `WrongToRight` for rates of raters, and `Softplus` for spreads that may be about 0.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import pytensor
 import pytensor.tensor as pt
 import xarray as xr
 from pymc.distributions.shape_utils import change_dist_size
+from pymc.logprob.transforms import Transform
 from pytensor.graph import ancestors
 from pytensor.tensor import gammaln
 from pytensor.tensor.random.op import RandomVariable
@@ -51,11 +53,13 @@ from bayesperf.models._logit_normal import (
 from bayesperf.models._stationary import stationary
 
 __all__ = [
-    "CrossedBinomial",
     "DirichletMultinomial",
     "LogitBinomial",
     "MostlyRight",
+    "OddsBinomial",
     "PatternCounts",
+    "Softplus",
+    "WrongToRight",
     "cells_of_rates",
     "cells_over_groups",
     "concentration",
@@ -73,6 +77,7 @@ __all__ = [
     "log_sum",
     "mean_rate",
     "normal_nodes",
+    "odds_of",
     "outcomes_of_rates",
     "per_example",
     "positive",
@@ -102,9 +107,10 @@ EXAMPLES = {
 # What fields call the rates; a prior says it as the models do.
 SYNONYMS = {"sensitivity": "recall", "tpr": "recall", "tnr": "specificity", "base_rate": "prevalence"}
 Prior = Any
-AddVariable = Callable[[str, Sequence[str]], Any]
-# The share of right answers at which sampling starts.
-START = 0.95
+AddVariable = Callable[..., Any]
+# The share of right answers at which sampling starts. From far above what raters reach, chains fall with such speed
+# that some pass on to where the classes have changed places.
+START = 0.8
 
 
 # ── Labelled counts ──
@@ -216,6 +222,8 @@ def prior_variables(
 ) -> AddVariable:
     """Return a function ``variable(name, dims)`` that adds a variable with the prior of that name to a model.
 
+    A ``default_transform`` is that of `pymc.Distribution`.
+
     Parameters
     ----------
     defaults : mapping
@@ -247,12 +255,12 @@ def prior_variables(
     if useless := [name for name in instead if name in absent]:
         raise ValueError(f"priors: {useless[0]!r} is of no use without {absent[useless[0]]}.")
 
-    def variable(name: str, dims: Sequence[str]) -> Any:
+    def variable(name: str, dims: Sequence[str], **transform: Any) -> Any:
         default = defaults[name](classes) if callable(defaults[name]) else defaults[name]
         model = pm.modelcontext(None)
         shape = tuple(len(model.coords[dim]) for dim in dims)
         if name not in instead:
-            return model.register_rv(_sized(name, default, shape, dims), name, dims=dims)
+            return model.register_rv(_sized(name, default, shape, dims), name, dims=dims, **transform)
         prior = instead[name]
         if hasattr(prior, "create_variable"):
             created = prior.create_variable(name)
@@ -265,7 +273,7 @@ def prior_variables(
                 f"or an object with create_variable(name); it is {prior!r}."
             )
         _check_support(name, prior, default)
-        return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims)
+        return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims, **transform)
 
     return variable
 
@@ -622,41 +630,46 @@ class LogitBinomial(pm.Discrete):  # type: ignore[misc]
         return value * logit - n * (pt.log(pt.maximum(1 + odds, 1.0)) + logit - capped)
 
 
-class _CrossedBinomialRV(RandomVariable):  # type: ignore[misc]
-    name = "crossed_binomial"
+class _OddsBinomialRV(RandomVariable):  # type: ignore[misc]
+    name = "odds_binomial"
     signature = "(),(),()->()"
     dtype = "int64"
-    _print_name = ("CrossedBinomial", "\\operatorname{CrossedBinomial}")
+    _print_name = ("OddsBinomial", "\\operatorname{OddsBinomial}")
 
     @classmethod
-    def rng_fn(cls, rng: np.random.Generator, n: Any, row: Any, column: Any, size: Any) -> np.ndarray:
+    def rng_fn(cls, rng: np.random.Generator, n: Any, logit: Any, odds: Any, size: Any) -> np.ndarray:
         """Draw counts."""
-        return np.asarray(rng.binomial(n, expit(row - column), size))
+        return np.asarray(rng.binomial(n, expit(logit), size))
 
 
-class CrossedBinomial(pm.Discrete):  # type: ignore[misc]
-    """Successes in n trials, of the rate expit(row − column), in tables of many rows and columns.
+class OddsBinomial(pm.Discrete):  # type: ignore[misc]
+    """Successes in n trials, of the rate expit(logit), where a model has the odds at less than an exponential each.
 
-    Its density is that of `LogitBinomial` and takes a third of the time: the odds of a cell are a product of two
-    numbers, of which each row and each column has one, and no cell needs an exponential of its own.
+    Its density is that of `LogitBinomial` and takes a third of the time if a logit is a sum of what rows and columns
+    have: the odds are a product, of `odds_of` each, and no cell needs an exponential of its own.
     """
 
-    rv_op = _CrossedBinomialRV()
+    rv_op = _OddsBinomialRV()
 
     @classmethod
-    def dist(cls, n: Any, row: Any, column: Any, **kwargs: Any) -> Any:
-        """Return the unnamed distribution of successes; `row` has a last axis of length 1."""
-        return super().dist([pt.as_tensor(n, dtype="int64"), pt.as_tensor(row), pt.as_tensor(column)], **kwargs)
+    def dist(cls, n: Any, logit: Any, odds: Any, **kwargs: Any) -> Any:
+        """Return the unnamed distribution of successes."""
+        return super().dist([pt.as_tensor(n, dtype="int64"), pt.as_tensor(logit), pt.as_tensor(odds)], **kwargs)
 
-    def support_point(rv: Any, size: Any, n: Any, row: Any, column: Any) -> Any:  # noqa: N805  (PyMC's way)
+    def support_point(rv: Any, size: Any, n: Any, logit: Any, odds: Any) -> Any:  # noqa: N805  (PyMC's way)
         """Return counts in the middle of the distribution."""
-        return pm.distributions.distribution.support_point(pm.Binomial.dist(n=n, logit_p=row - column, size=size))
+        return pm.distributions.distribution.support_point(pm.Binomial.dist(n=n, logit_p=logit, size=size))
 
-    def logp(value: Any, n: Any, row: Any, column: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
+    def logp(value: Any, n: Any, logit: Any, odds: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
         """Return the log-density of successes, up to the coefficient."""
-        # The maxima keep PyTensor from taking the product for one exponential, and the logarithm for log1p.
-        odds = pt.maximum(pt.exp(row), 1e-300) * pt.maximum(pt.exp(-column), 1e-300)
-        return value * (row - column) - n * pt.log(pt.maximum(1 + odds, 1.0))
+        # Counts become real numbers once, not at every step. The maximum keeps PyTensor from taking log1p.
+        value, n = (pt.cast(counts, "float64") for counts in (value, n))
+        return value * logit - n * pt.log(pt.maximum(1 + odds, 1.0))
+
+
+def odds_of(logit: Any) -> Any:
+    """Return odds, exp(logit). They are above 0, so that PyTensor takes no product of odds for one exponential."""
+    return pt.maximum(pt.exp(logit), 1e-300)
 
 
 class _MostlyRightRV(type(pm.Dirichlet.rv_op)):  # type: ignore[misc]
@@ -667,7 +680,7 @@ class MostlyRight(pm.Dirichlet):  # type: ignore[misc]
     """Dirichlet rates (…, actual, rating) whose chains start with raters that are mostly right.
 
     From the middle of a weak prior some chains set out to where the classes have changed places: a mode of next to no
-    mass, which they do not find out of.
+    mass, which they do not find out of. See `START`.
     """
 
     rv_op = _MostlyRightRV()
@@ -676,6 +689,64 @@ class MostlyRight(pm.Dirichlet):  # type: ignore[misc]
         """Return rates where nearly all answers are right."""
         wrong = (1 - START) / (a.shape[-1] - 1)
         return pt.zeros_like(rv) + wrong + (START - wrong) * pt.eye(a.shape[-1])
+
+
+class Softplus(Transform):  # type: ignore[misc]
+    """The inverse of s = unit · log(1 + exp(x)), of a spread s ≥ 0 that may be near 0.
+
+    Logarithms of a spread have a long tail to the left, and at its right end bend so much that steps must be small.
+    Above the unit this one is straight.
+    """
+
+    name = "softplus"
+
+    def __init__(self, unit: Any) -> None:
+        self.unit = unit
+
+    def forward(self, value: Any, *_: Any) -> Any:
+        """Return x."""
+        return pt.log(pt.expm1(value / self.unit))
+
+    def backward(self, value: Any, *_: Any) -> Any:
+        """Return the spread."""
+        return self.unit * pt.softplus(value)
+
+    def log_jac_det(self, value: Any, *_: Any) -> Any:
+        """Return the logarithm of the slope of `backward`."""
+        return np.log(self.unit) - pt.softplus(-value)
+
+
+class WrongToRight(Transform):  # type: ignore[misc]
+    """The log odds of each wrong answer to the right one, (…, actual, wrong), of rates (…, actual, rating).
+
+    A posterior of raters who are mostly right has them nearly independent, so that steps are large; logarithms of rates
+    less their mean, PyMC's choice, are not.
+    """
+
+    name = "wrong_to_right"
+
+    def __init__(self, classes: int) -> None:
+        # 1 where a rating is that wrong answer, (actual, rating, wrong).
+        self.places = np.stack([np.delete(np.eye(classes), right, axis=1) for right in range(classes)])
+
+    def forward(self, value: Any, *_: Any) -> Any:
+        """Return the log odds."""
+        logs = pt.log(value)
+        right = (logs * np.eye(len(self.places))).sum(-1, keepdims=True)
+        return (logs[..., None] * self.places).sum(-2) - right
+
+    def backward(self, value: Any, *_: Any) -> Any:
+        """Return the rates."""
+        return softmax(self.logits(value))
+
+    def log_jac_det(self, value: Any, *_: Any) -> Any:
+        """Return the log determinant of the Jacobian of `backward`: the product of all rates."""
+        logits = self.logits(value)
+        return (logits - log_sum(logits)[..., None]).sum(-1)
+
+    def logits(self, value: Any) -> Any:
+        """Return logits of all answers, of which that of the right one is 0."""
+        return (value[..., None, :] * self.places).sum(-1)
 
 
 class _PatternCountsRV(RandomVariable):  # type: ignore[misc]

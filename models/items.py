@@ -68,11 +68,12 @@ from scipy.special import expit, log_expit
 
 from bayesperf.models.building import (
     MOST_VALUES,
-    CrossedBinomial,
     LogitBinomial,
+    OddsBinomial,
     PatternCounts,
     coords,
     normal_nodes,
+    odds_of,
     prior_variables,
     zero_sum,
 )
@@ -175,7 +176,8 @@ def _observe(data: xr.DataArray, ability: Any, difficulty: Any, slope: Any, thre
         return
     observed = pm.Data("passed_data", data.values[..., 1], dims=dims[:2])
     if slope is None:
-        CrossedBinomial("passed", n=n, row=ability, column=difficulty, observed=observed, dims=dims[:2])
+        odds = odds_of(ability) * odds_of(-difficulty)
+        OddsBinomial("passed", n=n, logit=logit, odds=odds, observed=observed, dims=dims[:2])
     else:
         LogitBinomial("passed", n=n, logit=logit, observed=observed, dims=dims[:2])
 

@@ -57,6 +57,7 @@ from bayesperf.models.building import (
     MOST_VALUES,
     MostlyRight,
     PatternCounts,
+    WrongToRight,
     coords,
     dirichlet_draws,
     log_sum,
@@ -138,7 +139,9 @@ def build(
     variable = prior_variables(PRIORS, _own_priors(data, priors, raters), len(labels), _unused(pooled, dependent))
     with pm.Model(coords=of_dims) as model:
         prevalence = variable("prevalence", [*populations, "actual"])
-        rates = _of_population(variable) if pooled else variable("rates", ["rater", "actual", "rating"])
+        odds = WrongToRight(len(labels))
+        own = ["rater", "actual", "rating"]
+        rates = _of_population(variable, odds) if pooled else variable("rates", own, default_transform=odds)
         logs = _log_rates(rates, (), pm.math)
         design = pm.Data("answers", answers.reshape(len(answers), -1).astype(float), dims=["pattern", "answer"])
         if dependent:
@@ -163,9 +166,10 @@ def _observe(data: xr.DataArray, log_p: Any) -> None:
         PatternCounts("counts", n=observed.sum(-1), log_p=log_p, observed=observed, dims=data.dims)
 
 
-def _of_population(variable: Any) -> Any:
+def _of_population(variable: Any, odds: WrongToRight) -> Any:
     """Return the rates of raters that are a sample of a population."""
-    mean, spread = variable("mean_rates", ["actual", "rating"]), variable("spread", ["actual"])
+    mean = variable("mean_rates", ["actual", "rating"], default_transform=odds)
+    spread = variable("spread", ["actual"])
     deviation = pm.Normal("deviation", dims=["rater", "actual", "rating"])
     logits = pm.math.log(pm.math.maximum(mean, 1e-300)) + spread[:, None] * deviation
     return pm.Deterministic("rates", softmax(logits), dims=["rater", "actual", "rating"])

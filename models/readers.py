@@ -22,8 +22,9 @@ reader's own rates, on all cases like these, and ``cells_new`` those of a new re
 are is a decision, so prevalence is not known.
 
 Each deviation r, u, c is sampled as √(1 + I s²) times itself, between "non-centred" and "centred": s is its spread τ, υ
-or σ, and I the information that its reads hold, as at a rate of 0.8. ``reader_effect`` (τ r + υ u) and ``case_effect``
-(σ c) are the effects themselves.
+or σ, and I the information that its reads hold, as at a rate of 0.8. For specificity r is ρ r_recall and a rest, and
+what is sampled is moved by as much of the former as reads tell of the sum. ``reader_effect`` (τ r + υ u) and
+``case_effect`` (σ c) are the effects themselves.
 
 Missing reads are ignorable if which reads are missing does not depend on what would have been said, given the case.
 
@@ -41,11 +42,12 @@ import pymc as pm
 import xarray as xr
 
 from bayesperf.models.building import (
-    LogitBinomial,
+    OddsBinomial,
+    Softplus,
     coords,
     correlated,
-    correlated_second,
     mean_rate,
+    odds_of,
     prior_variables,
     tables_of_rates,
 )
@@ -68,6 +70,10 @@ PRIORS = {
 }
 # The information of a read, as at a rate of 0.8.
 INFORMATION = 0.16
+# Where a spread becomes straight (`Softplus`), over what its deviations could be told from 0 by.
+UNIT = 0.5
+# At 0.95 trajectories are half as long again, and the smallest effective sample size per second is the same.
+TARGET_ACCEPT = 0.9
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
@@ -81,7 +87,8 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     priors : mapping, optional
         Priors that replace those of `PRIORS`, by name.
     """
-    several = data.sizes["modality"] > 1
+    modalities, readers, cases = (data.sizes[dim] for dim in ("modality", "reader", "case"))
+    several = modalities > 1
     unused = {} if several else {"interaction_spread": "several modalities"}
     variable = prior_variables(PRIORS, priors, unused=unused)
     labels = coords(data) | {"rate": RATES, "actual": data.attrs["labels"], "predicted": data.attrs["labels"]}
@@ -89,12 +96,12 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     reads = xr.concat([seen[..., of_rate == i].sum("case") for i in range(2)], "rate").transpose(..., "rate")
     with pm.Model(coords=labels) as model:
         rate = pm.Data("rate_of_case", of_rate, dims="case")
-        reader, of_case = (variable(name, ["rate"]) for name in ("reader_spread", "case_spread"))
-        z = deviations("reader", reader, reads.sum("modality"))
-        effect = reader * correlated_pair(z, variable("correlation", []))
+        reader = variable("reader_spread", ["rate"], default_transform=scale(modalities * cases / 2))
+        of_case = variable("case_spread", ["rate"], default_transform=scale(modalities * readers))
+        effect = correlated_effects(reader, variable("correlation", []), reads.sum("modality"))
         variance = reader**2 + of_case**2
         if several:
-            interaction = variable("interaction_spread", ["rate"])
+            interaction = variable("interaction_spread", ["rate"], default_transform=scale(cases / 2))
             effect = effect + interaction * deviations("interaction", interaction, reads)
             variance = variance + interaction**2
         effect = pm.Deterministic("reader_effect", effect, dims=reads.dims[not several :])
@@ -103,21 +110,43 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
         case = pm.Deterministic("case_effect", case, dims="case")
         n = pm.Data("reads", seen.values, dims=data.dims)
         right = pm.Data("right_data", data.clip(min=0).values, dims=data.dims)
-        logit = (middle[:, None] + effect)[..., rate] + case
-        LogitBinomial("right", n=n, logit=logit, observed=right, dims=data.dims)
+        of_reader = middle[:, None] + effect
+        odds = odds_of(of_reader)[..., rate] * odds_of(case)
+        OddsBinomial("right", n=n, logit=of_reader[..., rate] + case, odds=odds, observed=right, dims=data.dims)
     return model
 
 
-def deviations(name: str, spread: Any, reads: xr.DataArray) -> Any:
-    """Return standard normal deviations, sampled in units that suit few reads and many."""
+def scale(reads: float) -> Softplus:
+    """Return how a spread is sampled of deviations that have so many reads each."""
+    return Softplus(UNIT / float(np.sqrt(INFORMATION * reads)))
+
+
+def deviations(name: str, spread: Any, reads: xr.DataArray, mean: Any = 0.0) -> Any:
+    """Return standard normal deviations, sampled in units that suit few reads and many.
+
+    Parameters
+    ----------
+    name : str
+        What deviates.
+    spread : tensor
+        The standard deviation of their effects.
+    reads : xarray.DataArray
+        The number of reads that tell of each.
+    mean : tensor, optional
+        What is added to their effects. Many reads tell of the sum, which is sampled then.
+    """
     known = pm.Data(f"{name}_information", INFORMATION * reads.values, dims=reads.dims)
     width = pm.math.sqrt(1 + known * spread**2)
-    return pm.Normal(f"{name}_deviation", 0, width, dims=reads.dims) / width
+    middle = known * spread * mean / width
+    return (pm.Normal(f"{name}_deviation", middle, width, dims=reads.dims) - middle) / width
 
 
-def correlated_pair(z: Any, correlation: Any) -> Any:
-    """Return deviations (reader, rate) that are correlated between the rates, from independent ones."""
-    return pm.math.stack([z[:, 0], correlated_second(z[:, 0], z[:, 1], correlation)], axis=-1)
+def correlated_effects(spread: Any, correlation: Any, reads: xr.DataArray) -> Any:
+    """Return effects (reader, rate) that are correlated between the rates."""
+    first, second = (reads.isel(rate=i) for i in range(2))
+    of_first = deviations(RATES[0], spread[0], first)
+    mean, rest = spread[1] * correlation * of_first, spread[1] * pm.math.sqrt(1 - correlation**2)
+    return pm.math.stack([spread[0] * of_first, mean + rest * deviations(RATES[1], rest, second, mean)], axis=-1)
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:

@@ -8,11 +8,21 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.data.reads import binary_reads
-from bayesperf.models import readers
+from bayesperf.models import building, readers
 from tests.shared.models import READS
 
 LOCATION, READER, INTERACTION, CASE = [[0.5, 1.5], [1.0, -0.5]], [0.8, 0.4], [0.3, 0.6], [1.5, 2.0]
 RHO = -0.5
+
+
+def test_how_a_spread_is_sampled():
+    """By its logarithm far below the unit, as it is far above it; log(1 + e^x) of 1 is 1.3132616875182228."""
+    transform, one = building.Softplus(0.5), np.array(1.0)
+    assert transform.backward(one).eval() == pytest.approx(0.6566308437591114, rel=1e-14)
+    assert transform.forward(np.array(0.6566308437591114)).eval() == pytest.approx(1, rel=1e-12)
+    assert transform.backward(np.array([-30.0, 40])).eval() == pytest.approx([0.5 * np.exp(-30), 20], rel=1e-9)
+    # The slope is unit/(1 + e^−x).
+    assert transform.log_jac_det(one).eval() == pytest.approx(np.log(0.5 * 0.7310585786300049), rel=1e-12)
 
 
 def recovered(n):

@@ -240,7 +240,7 @@ def of_paired_tests(
 
 
 def of_readers(
-    data, location, reader_spread, case_spread, correlation, reader_deviation, case_deviation,
+    data, location, reader_spread, case_spread, correlation, recall_deviation, specificity_deviation, case_deviation,
     interaction_spread=0.0, interaction_deviation=None, design=None,
 ):  # fmt: skip
     """Density of reads one by one: the rate of positive cases is recall, the first; missing reads say nothing.
@@ -253,23 +253,22 @@ def of_readers(
     positive, seen = np.array(data.attrs["truth"]) == 1, (data if design is None else design).values >= 0
     of_class = np.stack([seen[..., positive].sum(-1), seen[..., ~positive].sum(-1)], -1)
     case_spread_of = np.where(positive, case_spread[0], case_spread[1])
-    parts = [(reader_deviation, reader_spread, of_class.sum(0)), (case_deviation, case_spread_of, seen.sum((0, 1)))]
+    rest, of_each = reader_spread[1] * np.sqrt(1 - correlation**2), of_class.sum(0)
+    parts = [(recall_deviation, reader_spread[0], of_each[:, 0]), (specificity_deviation, rest, of_each[:, 1])]
+    parts += [(case_deviation, case_spread_of, seen.sum((0, 1)))]
     parts += [(interaction_deviation, interaction_spread, of_class)] if several else []
     widths = [np.sqrt(1 + 0.16 * reads * spread**2) for _, spread, reads in parts]
-    density += sum(stats.norm.logpdf(u, scale=width).sum() for (u, *_), width in zip(parts, widths, strict=True))
-    reader_deviation, case_deviation = reader_deviation / widths[0], case_deviation / widths[1]
-    if several:
-        density += stats.halfnorm.logpdf(interaction_spread, scale=0.5).sum()
-        interaction_deviation = interaction_deviation / widths[2]
+    mean = reader_spread[1] * correlation * recall_deviation / widths[0]
+    middles = [0, 0.16 * of_each[:, 1] * rest * mean / widths[1], 0, 0]
+    units = [(part[0] - middle) / width for part, middle, width in zip(parts, middles, widths, strict=False)]
+    density += sum((stats.norm.logpdf(z) - np.log(width)).sum() for z, width in zip(units, widths, strict=True))
+    effect = np.stack([reader_spread[0] * units[0], mean + rest * units[1]], -1)
+    density += stats.halfnorm.logpdf(interaction_spread, scale=0.5).sum() if several else 0
     total = np.broadcast_to(reader_spread**2 + case_spread**2 + interaction_spread**2, 2)
     for (m, j, i), right in np.ndenumerate(data.values):
         t = 1 - data.attrs["truth"][i]
-        z = reader_deviation[j]
-        of_reader = z[0] if t == 0 else correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
-        logit = location[m, t] * np.sqrt(1 + 0.346 * total[t]) + reader_spread[t] * of_reader
-        logit += case_spread[t] * case_deviation[i] + (
-            interaction_spread[t] * interaction_deviation[m, j, t] if several else 0
-        )
+        logit = location[m, t] * np.sqrt(1 + 0.346 * total[t]) + effect[j, t]
+        logit += case_spread[t] * units[2][i] + (interaction_spread[t] * units[3][m, j, t] if several else 0)
         density += stats.bernoulli.logpmf(right, special.expit(logit)) if right >= 0 else 0.0
     return density
 
@@ -622,8 +621,9 @@ LOGIT = of_logit(2)
 OVER_STUDIES = {"location": normal(2), "spread": positive(2), "correlation": unit(), "deviation": normal(3, 2)}
 OF_PAIRED = {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
              "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)}  # fmt: skip
-OF_READERS = {"location": normal(2, 2), "reader_spread": positive(2), "case_spread": positive(2), "correlation": unit(),
-              "reader_deviation": normal(3, 2), "case_deviation": normal(6)}  # fmt: skip
+OF_READERS = {"location": normal(2, 2), "reader_spread": positive(2), "case_spread": positive(2),
+              "correlation": unit(), "recall_deviation": normal(3), "specificity_deviation": normal(3),
+              "case_deviation": normal(6)}  # fmt: skip
 OF_ITEMS = {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
             "difficulty_spread": positive(), "difficulty_deviation": normal(2), "set_spread": positive(),
             "set_deviation": normal(1)}  # fmt: skip
@@ -751,7 +751,7 @@ DENSITIES = {
                           "difference": ("comparison", "covariate")}),
     "readers": ("readers", READS, {}, OF_READERS | {"interaction_spread": positive(2),
                                                     "interaction_deviation": normal(2, 3, 2)}, of_readers,
-                {"location": ("modality", "rate"), "reader_deviation": ("reader", "rate"), "case_deviation": ("case",),
+                {"location": ("modality", "rate"), "specificity_deviation": ("reader",), "case_deviation": ("case",),
                  "interaction_deviation": ("modality", "reader", "rate"), "right": ("modality", "reader", "case")}),
     "readers, one modality": ("readers", READS[READS["modality"] == "A"].drop(columns="modality"), {},
                               OF_READERS | {"location": normal(1, 2)}, of_readers, {"case_deviation": ("case",)}),
