@@ -222,7 +222,7 @@ def prior_variables(
 ) -> AddVariable:
     """Return a function ``variable(name, dims)`` that adds a variable with the prior of that name to a model.
 
-    A ``default_transform`` is that of `pymc.Distribution`.
+    A ``default_transform``, as of `pymc.Distribution`, is for priors of the default's family: others have PyMC's.
 
     Parameters
     ----------
@@ -273,7 +273,8 @@ def prior_variables(
                 f"or an object with create_variable(name); it is {prior!r}."
             )
         _check_support(name, prior, default)
-        return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims, **transform)
+        own = transform if type(prior.owner.op) is type(default.owner.op) else {}
+        return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims, **own)
 
     return variable
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import integrate, special, stats
@@ -23,6 +24,15 @@ def test_how_a_spread_is_sampled():
     assert transform.backward(np.array([-30.0, 40])).eval() == pytest.approx([0.5 * np.exp(-30), 20], rel=1e-9)
     # The slope is unit/(1 + e^−x).
     assert transform.log_jac_det(one).eval() == pytest.approx(np.log(0.5 * 0.7310585786300049), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("prior", "expected"),
+    [(pm.HalfNormal.dist(2), building.Softplus), (pm.Uniform.dist(0, 2), pm.distributions.transforms.Interval)],
+)
+def test_a_prior_of_another_family_is_sampled_within_its_own_bounds(prior, expected):
+    model = bp.models.build(READS, "readers", {"reader_spread": prior})
+    assert type(model.rvs_to_transforms[model["reader_spread"]]) is expected
 
 
 def recovered(n):
