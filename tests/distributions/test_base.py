@@ -5,6 +5,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import bayesperf as bp
+from bayesperf.distributions.area_by_score import AreaByScore
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
@@ -16,7 +17,7 @@ from bayesperf.distributions.draws import (
     DrawsWithoutMoments,
     Sampled,
 )
-from bayesperf.distributions.normal import AreaByScore, JointNormal, LogitNormal, Normal, StudentT
+from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal, StudentT
 from bayesperf.distributions.normal_scores import RoughlyKnown
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.posteriors.paired_systems import DrawsOfPatterns

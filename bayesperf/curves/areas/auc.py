@@ -45,10 +45,11 @@ from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores as BinnedScores  # Lent to `bayesperf.curves`.
 from bayesperf.data.classifier_scores import Scores, by_class, has_columns
 from bayesperf.data.count_arrays import labelled_arrays
+from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.normal import AreaByScore, JointNormal, LogitNormal, Normal, hanley_mcneil_variance
+from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.quantity import Quantity
