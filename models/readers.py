@@ -70,9 +70,9 @@ PRIORS = {
 }
 # The information of a read, as at a rate of 0.8.
 INFORMATION = 0.16
-# Where a spread becomes straight (`Softplus`), over what its deviations could be told from 0 by.
+# The unit in which a spread is sampled (`Softplus`), over the standard error of one deviation's effect.
 UNIT = 0.5
-# At 0.95 trajectories are half as long again, and the smallest effective sample size per second is the same.
+# At 0.95 a fit takes up to twice as long, for hardly more effective draws per second.
 TARGET_ACCEPT = 0.9
 
 
