@@ -693,7 +693,8 @@ class Softplus(Transform):  # type: ignore[misc]
 
     def forward(self, value: Any, *_: Any) -> Any:
         """Return x."""
-        return pt.log(pt.expm1(value / self.unit))
+        units = value / self.unit
+        return units + pt.log(-pt.expm1(-units))
 
     def backward(self, value: Any, *_: Any) -> Any:
         """Return the spread."""

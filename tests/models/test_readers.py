@@ -21,6 +21,7 @@ def test_how_a_spread_is_sampled():
     transform, one = building.Softplus(0.5), np.array(1.0)
     assert transform.backward(one).eval() == pytest.approx(0.6566308437591114, rel=1e-14)
     assert transform.forward(np.array(0.6566308437591114)).eval() == pytest.approx(1, rel=1e-12)
+    assert transform.forward(np.array(1000.0)).eval() == 2000
     assert transform.backward(np.array([-30.0, 40])).eval() == pytest.approx([0.5 * np.exp(-30), 20], rel=1e-9)
     # The slope is unit/(1 + e^−x).
     assert transform.log_jac_det(one).eval() == pytest.approx(np.log(0.5 * 0.7310585786300049), rel=1e-12)
