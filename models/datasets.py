@@ -36,8 +36,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 from pymc.logprob.transforms import Transform
-from scipy.special import gammaln
-from scipy.stats import gamma
+from scipy.stats import gamma, loggamma, norm
 
 from bayesperf.models.building import prior_variables
 
@@ -149,21 +148,18 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: 
     """
     correlation, of_mean, degrees = _folds(data, test_fraction)
     _, mean, squares = _sufficient(data)
-    variance = (posterior["noise"] ** 2).transpose("dataset", ...)
-    half = (1 + posterior["tail"].values) / 2
-    deviation, log_half, normalizer = mean - posterior["center"], np.log(half), gammaln(half)
+    variance = posterior["noise"] ** 2
+    half = (1 + posterior["tail"]) / 2
 
-    def log_integrand(z: float) -> np.ndarray:
+    def log_integrand(z: float) -> xr.DataArray:
         log_weight = np.sinh(z) / np.sqrt(half)
-        sigma = np.sqrt(posterior["spread"].values ** 2 * np.exp(-log_weight) + of_mean * variance.values)
-        # The logarithm of a gamma variable, and a normal.
-        density = half * (log_weight + log_half) - np.exp(log_weight + log_half) - normalizer
-        given_weight = -((deviation.values / sigma) ** 2) / 2 - np.log(np.sqrt(2 * np.pi)) - np.log(sigma)
-        return np.asarray(given_weight + density + np.log(np.cosh(z)))
+        sigma = np.sqrt(posterior["spread"] ** 2 * np.exp(-log_weight) + of_mean * variance)
+        density: xr.DataArray = xr.apply_ufunc(loggamma.logpdf, log_weight + np.log(half), half)
+        given_weight: xr.DataArray = xr.apply_ufunc(norm.logpdf, mean, posterior["center"], sigma)
+        return given_weight + density + float(np.log(np.cosh(z)))
 
     points, step = np.linspace(-4.6, 3, 81, retstep=True)
-    integral = reduce(np.logaddexp, map(log_integrand, points))
-    of_means = deviation.copy(data=integral + np.log(step) - log_half / 2)
+    of_means = reduce(xr.ufuncs.logaddexp, map(log_integrand, points)) + np.log(step) - np.log(half) / 2
     of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, degrees / 2, 0, 2 * variance * (1 - correlation))
     total: xr.DataArray = of_means + of_scatter
     return total.transpose("chain", "draw", "dataset")

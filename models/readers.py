@@ -72,7 +72,7 @@ PRIORS = {
 INFORMATION = 0.16
 # The unit in which a spread is sampled (`Softplus`), over the standard error of one deviation's effect.
 UNIT = 0.5
-# At 0.95 a fit takes up to twice as long, for hardly more effective draws per second.
+# At 0.95 a fit takes up to twice as long, for no more effective draws per second.
 TARGET_ACCEPT = 0.9
 
 

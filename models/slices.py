@@ -47,7 +47,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 from scipy.linalg import helmert
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.stats import binom
 
 from bayesperf.models.building import (
     OUTCOMES,
@@ -209,13 +209,8 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, outcome: str = 
     """Return the log-likelihood of each slice's predictions given its class totals, for leave-one-slice-out."""
     successes, trials = of_outcome(data, outcome)
     of_rates = [
-        log_binomial(successes[rate], trials[rate], posterior["rates"].sel(rate=rate, drop=True)) for rate in successes
+        xr.apply_ufunc(binom.logpmf, successes[rate], trials[rate], posterior["rates"].sel(rate=rate, drop=True))
+        for rate in successes
     ]
-    return sum(of_rates[1:], of_rates[0])
-
-
-def log_binomial(successes: xr.DataArray, trials: xr.DataArray, rate: xr.DataArray) -> xr.DataArray:
-    """Return the log-probability of successes; the coefficient is computed once, not for each draw of the rate."""
-    k, n = (counts.transpose(*rate.dims[2:]).values for counts in (successes, trials))
-    coefficient = gammaln(n + 1) - (gammaln(k + 1) + gammaln(n - k + 1))
-    return rate.copy(data=coefficient + xlogy(k, rate.values) + xlog1py(n - k, -rate.values))
+    total: xr.DataArray = sum(of_rates[1:], of_rates[0])
+    return total.transpose("chain", "draw", ...)

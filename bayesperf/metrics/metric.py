@@ -15,7 +15,7 @@ import numpy as np
 from bayesperf.core.arrays import Numbers
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
-from bayesperf.metrics.arguments import ARGUMENTS, GRADES, OF_CLASS_SUMS, ClassSums, over_classes, sums_of_classes
+from bayesperf.metrics.arguments import ARGUMENTS, GRADES, OF_CLASS_SUMS, ClassSums, sums_of_classes
 from bayesperf.metrics.exact_forms import ExactForm, FunctionOfRates, Proportion, TwoProportions, function_of_rates
 
 Needs = Literal["binary", "classes", "ordered", "outcomes", "scores"]
@@ -185,7 +185,7 @@ class Metric:
             if self.average is None:
                 return self._apply({a: OF_CLASS_SUMS[a](parts) for a in self.arguments}, tuple(leading))
             if self.average == "micro":
-                return self._apply({a: over_classes(parts[a]) for a in self.arguments}, tuple(leading))
+                return self._apply({a: parts[a].sum(-1) for a in self.arguments}, tuple(leading))
             values = self._apply({a: parts[a] for a in self.arguments}, (*leading, classes))
             if self.average == "per_class":
                 return values
@@ -193,7 +193,7 @@ class Metric:
             if skip_undefined:
                 weights = np.where(np.isnan(values), 0, weights)
                 values = np.where(weights == 0, 0, values)
-            return np.asarray(over_classes(weights * values) / over_classes(weights))
+            return np.asarray((weights * values).sum(-1) / weights.sum(-1))
 
     def trials(self, cells: Numbers, positive: int | None = None) -> Numbers | None:
         """Return the denominator of a proportion metric (its number of trials), or None for other metrics and averages.

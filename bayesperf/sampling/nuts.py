@@ -18,7 +18,6 @@ from bayesperf.core import checks
 from bayesperf.core.errors import ConvergenceWarning, InputError, InputTypeError, warn
 from bayesperf.posteriors.tree_attributes import SAMPLER, SAMPLER_VERSION
 from bayesperf.sampling import backend
-from bayesperf.sampling.convergence import convergence
 from bayesperf.sampling.interrupts import load
 
 if TYPE_CHECKING:
@@ -170,18 +169,15 @@ def announced(work: str, shown: bool) -> Iterator[None]:
 
 def warn_of_convergence(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
     """Warn of divergences, chains that disagree and small effective sample sizes, naming the worst variable."""
-    from arviz_base import rcParams
+    import arviz_stats  # noqa: F401  (the accessor)
 
     advice = "Raise tune and target_accept (0.99), or take a more informative prior"
     diverged = int(groups["sample_stats"]["diverging"].sum())
     if diverged:
         transitions = f"{diverged} transition{'s' * (diverged > 1)} diverged"
         warn(ConvergenceWarning, "BP301", f"{transitions}: the draws leave out part of the posterior. {advice}.")
-    figures = {}
-    for name in (variable.name for variable in model.free_RVs):
-        draws = groups["posterior"][name].transpose("chain", "draw", ...).values
-        figures[name] = convergence(draws.reshape(*draws.shape[:2], -1).transpose(2, 0, 1), rcParams["stats.ci_prob"])
-    rhat = {name: float(np.fmax.reduce(r_hat)) for name, (r_hat, _, _) in figures.items()}
+    sampled = groups["posterior"][[rv.name for rv in model.free_RVs]]
+    rhat = {name: float(value.max()) for name, value in sampled.azstats.rhat().data_vars.items()}
     worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name], nan=np.inf))
     if np.isnan(rhat[worst]):
         warn(ConvergenceWarning, "BP302", f"R̂ of {worst} is unknown: it takes two chains, and draws that move.")
@@ -191,8 +187,8 @@ def warn_of_convergence(groups: Mapping[str, xr.Dataset], model: pm.Model) -> No
             "BP302",
             f"R̂ of {worst} is {rhat[worst]:.4f} (more than 1.01): the chains disagree. {advice}.",
         )
-    for row, kind in enumerate(("bulk", "tail"), 1):
-        ess = {name: float(np.fmin.reduce(rows[row])) for name, rows in figures.items()}
+    for kind in ("bulk", "tail"):
+        ess = {name: float(value.min()) for name, value in sampled.azstats.ess(method=kind).data_vars.items()}
         worst = min(ess, key=lambda name: np.nan_to_num(ess[name], nan=0))
         if not ess[worst] >= 400:
             warn(

@@ -87,7 +87,7 @@ def rate_intervals(
     k, (prior, *_, kind) = successes.astype(float)[:, None], method.split("_")
     weight = _weight(method)
     on_each_side = [
-        IN_EVERY_CELL[prior] * sum(ARGUMENTS[name](np.ones((2, 2)), 1) for name in side) if weight is None else weight
+        IN_EVERY_CELL[prior] * _number_of_cells(side) if weight is None else weight
         for side in (proportion.success, proportion.failure)
     ]
     beta = Beta(k + on_each_side[0], trials - k + on_each_side[1])
@@ -105,6 +105,11 @@ def _limits(function: RateFunction, k: int, n: int, confidence: float) -> Array:
             f"{n}, {confidence:g}) it returned {limits.tolist()!r}.",
         )
     return limits.astype(float)
+
+
+def _number_of_cells(names: Sequence[str]) -> int:
+    """Return how many of the four cells these arguments of a metric sum."""
+    return int(sum(ARGUMENTS[name](np.ones((2, 2)), 1) for name in names))
 
 
 def _proportion_intervals(successes: NDArray[Any], trials: NDArray[Any], method: str, confidence: float) -> Array:
