@@ -847,9 +847,10 @@ def compilation_key(
     """Return what the compiled form of a built-in model depends on; None if that cannot be told.
 
     That is its name, the shapes of its data, its options, and the family and parameters of each prior. Data in
-    `pymc.Data` may change; whatever else of the data is in the model is among its constants. A model of the caller's
-    own has no key: nothing says that two functions of one name build the same model. Neither has a model with a prior
-    that makes its own variables, whose parameters are not constant, or whose family was made for it alone.
+    `pymc.Data` may change; whatever else of the data is in the model is among its constants. A dim of data alone may
+    have another length. A model of the caller's own has no key: nothing says that two functions of one name build the
+    same model. Neither has a model with a prior that makes its own variables, whose parameters are not constant, or
+    whose family was made for it alone.
     """
     if not isinstance(name, str) or any(hasattr(prior, "create_variable") for prior in (priors or {}).values()):
         return None
@@ -860,10 +861,27 @@ def compilation_key(
     families = _families(model, {*resolve_model(name).PRIORS, *given})  # type: ignore[union-attr]
     # Values of arrays are data or constants.
     settings = {key: value.sizes if isinstance(value, xr.DataArray) else value for key, value in options.items()}
-    data = [(variable.name, variable.dtype, variable.get_value(borrow=True).shape) for variable in model.data_vars]
-    sizes = [(dim, len(labels or ())) for dim, labels in model.coords.items()]
-    shapes = (tuple(counts.sizes.items()), tuple(sizes), tuple(data))
-    return None if families is None else (name, repr(settings), shapes, families, _constants(model))
+    parts = (tuple(counts.sizes), _shapes(model), families, _constants(model))
+    return None if families is None else (name, repr(settings), *parts)
+
+
+def _shapes(model: pm.Model) -> Hashable:
+    """Return the lengths of dims and the types of data; of a dim of data alone, whether it has one label or more.
+
+    The compiled functions take arrays of any length, but they know in advance which have the length 1.
+    """
+    lengths = {dim: len(labels or ()) for dim, labels in model.coords.items()}
+    computed = [*model.free_RVs, *model.deterministics]
+    own = {dim for variable in computed for dim in model.named_vars_to_dims.get(variable.name, ())}
+    if all(variable.name in model.named_vars_to_dims for variable in computed if variable.ndim):
+        lengths = {dim: length if dim in own else min(length, 2) for dim, length in lengths.items()}
+    data = []
+    for variable in model.data_vars:
+        shape = variable.get_value(borrow=True).shape
+        dims = model.named_vars_to_dims.get(variable.name, [None] * len(shape))
+        data.append((variable.name, variable.dtype, *(lengths.get(d, n) for d, n in zip(dims, shape, strict=True))))
+    observed = [(variable.name, type(variable.owner.op)) for variable in model.observed_RVs]
+    return tuple(lengths.items()), tuple(data), tuple(observed)
 
 
 def _families(model: pm.Model, names: Collection[str]) -> Hashable | None:
