@@ -178,6 +178,7 @@ class CompiledModel:
     data: dict[Any, Array]
 
 
+@uncollected()
 def compiled(model: pm.Model, key: Hashable | None = None) -> CompiledModel:
     """Return the compiled form of a model, with the model's data.
 
@@ -343,7 +344,7 @@ def _in_parts(
 def _load_compiler() -> None:
     """Import what compiles, and what Numba imports when it first does."""
     load("pytensor.link.numba.dispatch")
-    with postponed(), uncollected():
+    with postponed(), uncollected(lasting=True):
         import numba
 
         def nothing() -> None:
@@ -380,10 +381,10 @@ def _function(points: Sequence[Any], outputs: Iterable[Any], given: Mapping[Any,
 
 
 def _as_written() -> Any:
-    """Return the mode that computes what is written, with Python."""
+    """Return the mode that computes what is written, with Python, but what is only filled, which takes it long."""
     from pytensor.compile.mode import Mode
 
-    return Mode("py", None)
+    return Mode("py", None).including("local_second_to_alloc")
 
 
 def _open(shape: tuple[int, ...]) -> list[int | None]:

@@ -48,7 +48,7 @@ from bayesperf.sampling.fit_tree import (
     with_a_dim,
 )
 from bayesperf.sampling.forward import given_data, log_densities, log_likelihoods, predictions, prior_draws
-from bayesperf.sampling.interrupts import interruptible
+from bayesperf.sampling.interrupts import interruptible, uncollected
 from bayesperf.sampling.model_data import BuiltModel, fingerprint, named, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
 
@@ -290,6 +290,7 @@ def built_model(
 # ── Other groups of the tree ──
 
 
+@uncollected()
 def _prior(built: BuiltModel, draws: int, seeds: Sequence[int]) -> dict[str, xr.Dataset]:
     """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
     drawn = prior_draws(built.model, draws, seeds[0], not _too_many(built, draws))
@@ -338,6 +339,7 @@ def _recovered_draws(group: xr.Dataset, built: BuiltModel, counts: xr.DataArray,
         return group.assign(recover(group, counts, np.random.default_rng(seed), **built.options))
 
 
+@uncollected()
 def _other_groups(posterior: xr.Dataset, built: BuiltModel, seeds: Sequence[int]) -> tuple[dict[str, xr.Dataset], str]:
     """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for omissions."""
     model = built.model
