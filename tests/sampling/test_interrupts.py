@@ -1,6 +1,7 @@
 """Ctrl-C in each phase of a fit, by a signal to a process of its own."""
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from bayesperf.sampling.interrupts import interruptible, postponed
+from bayesperf.sampling.interrupts import interruptible, postponed, uncollected
 
 # The requirement is two seconds; a machine that runs several tests at once is slower.
 MOST_SECONDS = 10
@@ -243,3 +244,30 @@ def test_other_threads_leave_signals_alone():
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_garbage_is_looked_for_afterwards_as_before():
+    with uncollected(lasting=True):
+        assert not gc.isenabled()
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+    gc.disable()
+    try:
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_what_the_caller_has_frozen_stays_frozen():
+    gc.freeze()
+    try:
+        with uncollected(lasting=True):
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
