@@ -306,9 +306,9 @@ class Comparison(Answer):
             )
         return self._table(np.arange(len(self._sides())), ci_prob, ci_kind)
 
-    def summary_of_pairs(self, pairs: Sequence[int] | Codes, ci_prob: float, ci_kind: Kind = "hdi") -> pd.DataFrame:
+    def summary_of_pairs(self, pairs: Sequence[int] | Codes, ci_prob: float) -> pd.DataFrame:
         """Return the rows of `summary` of some pairs of several systems, given their positions along ``pair``."""
-        return replace(self, contrast=self.contrast.isel(pair=pairs))._table(pairs, ci_prob, ci_kind)
+        return replace(self, contrast=self.contrast.isel(pair=pairs))._table(pairs, ci_prob, "hdi")
 
     def _table(self, pairs: Sequence[int] | Codes, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
         """Return the summary, given which of the pairs of systems the contrast is of."""

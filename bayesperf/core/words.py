@@ -225,20 +225,20 @@ def places_in_words(leading: xr.DataArray) -> list[str]:
     return [printable(", ".join(place)) for place in product(*each)]
 
 
-def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[float], most: int = 4) -> str:
-    """Write the values of several places: all of them if few, else the two extremes of an order.
+def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[float]) -> str:
+    """Write the values of several places: all of up to four, else the two extremes of an order.
 
     Examples
     --------
     >>> over_places(["0.9", "0.8"], ["a", "b"], [0.9, 0.8])
     '0.9 for a and 0.8 for b'
-    >>> over_places(["5", "1", "3"], ["a", "b", "c"], [5, 1, 3], most=2)
+    >>> over_places(list("51324"), list("abcde"), [5, 1, 3, 2, 4])
     'between 1 for b and 5 for a'
     """
     if len(values) == 1 and names == [""]:
         return values[0]
     texts = [f"{value} for {name}" for value, name in zip(values, names, strict=True)]
-    if len(texts) <= most:
+    if len(texts) <= 4:
         return enumerated(texts)
     known = [i for i, value in enumerate(order) if not math.isnan(value)]
     least, greatest = min(known, key=lambda i: order[i]), max(known, key=lambda i: order[i])
