@@ -407,4 +407,5 @@ def _compare_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior
     marginal = marginal_of_systems(cm, metric, prior, asked.draws, asked.random_seed)
     basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
     examples = int(patterns.counts.values.sum(-1).min())
-    return of_systems(marginal, asked, False, basis, examples)
+    pairs = cm.pairs if marginal.leading is cm.leading else None
+    return of_systems(marginal, asked, False, basis, examples, pairs)

@@ -18,7 +18,7 @@ from bayesperf.comparison.system_pair import (
     without_own_coordinates,
 )
 from bayesperf.comparison.systems import Systems
-from bayesperf.core.arrays import NO_DIMS
+from bayesperf.core.arrays import NO_DIMS, PairsAlong
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.words import listed
 from bayesperf.distributions.base import Distribution
@@ -49,7 +49,7 @@ def contrasted(
         rope=asked.rope,
         basis=basis,
         # In one result two dims of the same name would be one.
-        dim="system" if asked.dim in pair.first.dims and pair.rows is None else asked.dim,
+        dim="system" if asked.dim in pair.first.dims and pair.pairs is None else asked.dim,
         many=pair.many,
         pair=pair,
         systems=systems,
@@ -70,16 +70,23 @@ def of_difference(
     return Comparison(contrast=contrast, names=names, rope=rope, basis=basis, tree=tree)
 
 
-def of_systems(marginal: Marginal, asked: Asked, independent: bool, basis: str, units: float = np.inf) -> Comparison:
-    """Compare all systems along a dim of a marginal, independent or joint."""
+def of_systems(
+    marginal: Marginal,
+    asked: Asked,
+    independent: bool,
+    basis: str,
+    units: float = np.inf,
+    pairs: PairsAlong | None = None,
+) -> Comparison:
+    """Compare all systems along a dim of a marginal, independent or joint, whose pairs may have been labelled."""
     if asked.baseline is not None:
-        places = places_with_last(marginal.leading[asked.dim].values.tolist(), asked.baseline)
+        places = places_with_last(marginal.leading.get_index(asked.dim).tolist(), asked.baseline)
         marginal = marginal if places == sorted(places) else marginal.isel(**{asked.dim: places})
-    pairs = pairs_along(marginal, asked.dim, independent, asked.draws, marginal.random_seed)
+    pair = pairs_along(marginal, asked.dim, independent, asked.draws, marginal.random_seed, pairs=pairs)
     systems = Systems(marginal, asked.dim, asked.draws, independent, asked.random_seed, units)
     # A prediction of a new test set is no estimate of a system's own metric.
     known = not marginal.quantity.scope.of_new_test_set
-    found = contrasted(pairs, asked, pairs.names, basis, systems if known else None)
+    found = contrasted(pair, asked, pair.names, basis, systems if known else None)
     return replace(found, shrunk=marginal) if marginal.quantity.scope.shrunk else found
 
 

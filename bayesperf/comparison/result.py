@@ -16,7 +16,7 @@ from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
-from bayesperf.core.arrays import Array, Booleans, Codes, coordinate, labelled, without_dims
+from bayesperf.core.arrays import Array, Booleans, Codes, coordinate, labelled, pairs_of
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.base import Distribution
@@ -168,7 +168,7 @@ class Comparison(Answer):
         Only the pairs with this system are computed, for systems without other leading dims.
         """
         self._need_direction("prob_better")
-        first, second = np.triu_indices(len(self.names), 1)
+        first, second = pairs_of(len(self.names))
         pairs = np.flatnonzero((first == place) | (second == place))
         greater, _ = replace(self, contrast=self.contrast.isel(pair=pairs))._greater_of_pairs
         first_is_better = greater if self.quantity.better > 0 else 1 - greater
@@ -213,16 +213,17 @@ class Comparison(Answer):
         If they are computed from draws, the facts are the largest Monte Carlo error and fraction of omitted draws.
         """
         contrast, draws = self.contrast, self.contrast.distribution
-        # A continuous contrast is either above or below a value.
-        split = low == high and contrast.method == "quadrature"
+        if low == high and contrast.method == "quadrature":
+            # A continuous contrast is either above or below a value.
+            above = draws.each(lambda part: part.sf(np.array([[high]]))).reshape(contrast.leading.shape)
+            return above, 1 - above, {}
         if isinstance(draws, Sampled) and low < high:
             # A difference of whole examples that lies on the edge may miss it by a rounding error.
             low, high = low - 1e-9 * abs(low), high + 1e-9 * abs(high)
         below_low, beyond = np.array([[np.nextafter(low, -np.inf)]]), np.array([[high]])
 
         def tails(part: Distribution) -> Array:
-            above = part.sf(beyond)
-            return np.concatenate([above, 1 - above if split else part.cdf(below_low)], -1)
+            return np.concatenate([part.sf(beyond), part.cdf(below_low)], -1)
 
         above, below = (tail.reshape(contrast.leading.shape) for tail in draws.each(tails).T)
         if not isinstance(draws, Sampled):
@@ -414,14 +415,14 @@ class Comparison(Answer):
 
     def _sides(self) -> list[tuple[Any, Any]]:
         """Return the names of a and b, one row per pair."""
-        first, second = np.triu_indices(len(self.names), 1)
+        first, second = pairs_of(len(self.names))
         return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
 
     def _square(self, upper: Array, diagonal: float, reverse: Array) -> Array:
         """Return values of pairs and of reversed pairs as a matrix of systems; for two systems, return `upper`."""
         if not self.many:
             return upper
-        first, second = np.triu_indices(len(self.names), 1)
+        first, second = pairs_of(len(self.names))
         values = np.full(self._both_systems.shape, diagonal)
         values[..., first, second] = upper
         values[..., second, first] = reverse
@@ -434,11 +435,12 @@ class Comparison(Answer):
         leading = self._both_systems if self.many else self.contrast.leading
         return labelled(np.asarray(values), leading, last, name, facts)
 
-    @cached_property
+    @property
     def _both_systems(self) -> xr.DataArray:
         """An array of zeros over the leading dims and both systems of a pair."""
-        others, names = without_dims(self.contrast.leading, ["pair"]), list(self.names)
-        return others.expand_dims({self.dim: names, f"{self.dim}_other": names}, [-2, -1])
+        assert self.pair is not None
+        assert self.pair.pairs is not None
+        return self.pair.pairs.leading_of_both
 
 
 def _excess(sign: int, x: Array) -> Array:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bayesperf import distributions
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes, without_dims
+from bayesperf.core.arrays import Array, Codes, PairsAlong
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.core.random_streams import streams
@@ -32,7 +30,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws
 class SystemPair(Held):
     """The same metric of two systems, over the same leading dims."""
 
-    # The metric of each system; with `rows`, twice the metric of all systems, which are paired by `rows`.
+    # The metric of each system; with `pairs`, twice the metric of all systems.
     first: Marginal
     second: Marginal
     # Whether the two are independent; if not, their draws are joint. Two independent posteriors might be the same
@@ -41,12 +39,10 @@ class SystemPair(Held):
     # Number of draws taken from exact distributions, and their seed.
     n_draws: int = DRAWS
     random_seed: int = 0
-    # Positions of the first and the second system of each pair among all systems.
-    rows: tuple[Codes, Codes] | None = None
-    # An array with the leading dims of the pairs, if there are `rows`.
+    # The pairs of all systems along a dim.
+    pairs: PairsAlong | None = None
+    # An array with the leading dims of the pairs, if not those of `pairs`.
     over_pairs: xr.DataArray | None = None
-    # Names of all systems, if there are `rows`.
-    names: tuple[Any, ...] = ()
 
     @property
     def of_two_posteriors(self) -> bool:
@@ -56,12 +52,24 @@ class SystemPair(Held):
     @property
     def many(self) -> bool:
         """Whether the pairs are along a dim ``pair``."""
-        return self.over_pairs is not None and "pair" in self.over_pairs.dims
+        return self.pairs is not None and "pair" in self.leading.dims
 
     @property
     def leading(self) -> xr.DataArray:
         """The leading dims of the pairs."""
-        return self.first.leading if self.over_pairs is None else self.over_pairs
+        if self.over_pairs is not None:
+            return self.over_pairs
+        return self.first.leading if self.pairs is None else self.pairs.leading_of_pairs
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """Names of all systems along a dim."""
+        return () if self.pairs is None else self.pairs.names
+
+    @property
+    def rows(self) -> tuple[Codes, Codes] | None:
+        """Positions of the first and the second system of each pair among all systems along a dim."""
+        return None if self.pairs is None else self.pairs.rows
 
     def difference(self) -> Marginal:
         """Return first − second."""
@@ -82,8 +90,8 @@ class SystemPair(Held):
     def _combined(self, exact: Callable[..., Distribution | None], bounds: tuple[float, float], what: str) -> Marginal:
         operation = self.operation(what)
         quantity, leading = self.first.quantity.contrasted(what, bounds), self.leading
-        if what == "ratio" and self.many:
-            leading = leading.assign_coords(pair=_pair_labels(self.names, "/"))
+        if what == "ratio" and self.many and self.pairs is not None:
+            leading = leading.assign_coords(pair=self.pairs.labels("/"))
         closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
         origin: Origin | None = None
         if closed is None or isinstance(closed, Draws):
@@ -179,33 +187,14 @@ def pairs_along(
     draws: int,
     random_seed: int = 0,
     over_pairs: xr.DataArray | None = None,
+    pairs: PairsAlong | None = None,
 ) -> SystemPair:
     """Return all pairs of systems along a dim, with a last dim ``pair`` labelled "x − y" in its place.
 
-    An array over the same pairs saves making the labels: a thousand systems have half a million.
+    An array over the same pairs, or the pairs themselves, save the labels: a thousand systems have half a million.
     """
-    names = marginal.leading[dim].values.tolist()
-    places = np.triu_indices(len(names), 1)
-    leading = marginal.leading
-    order = np.moveaxis(np.arange(leading.size).reshape(leading.shape), leading.dims.index(dim), -1)
-    if over_pairs is None:
-        over_pairs = without_dims(leading, [dim]).expand_dims(pair=_pair_labels(names, "−"), axis=-1)
-    first, second = (order[..., side].ravel() for side in places)
-    return SystemPair(
-        marginal,
-        marginal,
-        independent,
-        n_draws=draws,
-        random_seed=random_seed,
-        rows=(first, second),
-        over_pairs=over_pairs,
-        names=tuple(names),
-    )
-
-
-def _pair_labels(names: Iterable[Any], sign: str) -> pd.Index:
-    """Return the label of each pair, as an index: from a list xarray would make strings of equal width first."""
-    return pd.Index([f"{a} {sign} {b}" for a, b in combinations(map(str, names), 2)])
+    pairs = PairsAlong(marginal.leading, dim) if pairs is None else pairs
+    return SystemPair(marginal, marginal, independent, draws, random_seed, pairs, over_pairs)
 
 
 def check_same_leading(a: Marginal, b: Marginal) -> None:

@@ -6,11 +6,17 @@ The contents are real values, numbers of examples, positions among labels, or tr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+
+from bayesperf.core.fields import Held
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -77,6 +83,15 @@ def row_product(rows: Array, matrix: Array) -> Array:
     return product.reshape(*rows.shape[:-1], matrix.shape[1])
 
 
+@lru_cache(maxsize=4)
+def pairs_of(n: int) -> tuple[Codes, Codes]:
+    """Return the positions of the first and the second of each pair of n, in the order of `itertools.combinations`."""
+    first, second = np.triu_indices(n, 1)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    return first, second
+
+
 # ── Derivatives by complex steps, which are exact to the last digits (Squire & Trapp 1998, SIAM Review 40) ──
 
 
@@ -103,6 +118,8 @@ def without_dims(array: xr.DataArray, dims: Collection[Hashable]) -> xr.DataArra
     """Return an array of zeros with the dims of another one except some, and its coordinates that do not use these."""
     sizes = {dim: size for dim, size in array.sizes.items() if dim not in dims}
     kept = [name for name, each in array.coords.variables.items() if {*each.dims}.isdisjoint(dims)]
+    if not sizes and not kept:
+        return NO_DIMS
     return xr.DataArray(np.zeros([*sizes.values()]), {name: array.coords[name] for name in kept}, [*sizes])
 
 
@@ -128,3 +145,48 @@ def labelled(
     array = (leading if last is None else last).copy(deep=False, data=values)
     array.name, array.attrs = name, dict(attrs or {})
     return array
+
+
+@dataclass(frozen=True, eq=False)
+class PairsAlong(Held):
+    """All pairs of the places along a dim of an array, in the order of `itertools.combinations`."""
+
+    # An array with this dim, and any others; its values are not used.
+    leading: xr.DataArray
+    dim: str
+
+    @cached_property
+    def names(self) -> tuple[Any, ...]:
+        """The coordinates along the dim."""
+        return tuple(self._along.tolist())
+
+    @cached_property
+    def rows(self) -> tuple[Codes, Codes]:
+        """Positions of the first and the second place of each pair among all elements of the array, row by row."""
+        shape = self.leading.shape
+        order = np.moveaxis(np.arange(self.leading.size).reshape(shape), self.leading.dims.index(self.dim), -1)
+        first, second = (order[..., side].ravel() for side in pairs_of(len(self.names)))
+        return first, second
+
+    @cached_property
+    def leading_of_pairs(self) -> xr.DataArray:
+        """An array of zeros with a last dim ``pair``, labelled "x − y", in place of the dim."""
+        return self._others.expand_dims(pair=self.labels("−"), axis=-1)
+
+    @cached_property
+    def leading_of_both(self) -> xr.DataArray:
+        """An array of zeros with two last dims, of the first and of the second place, in place of the dim."""
+        both = {name: self._along.rename(name) for name in (self.dim, f"{self.dim}_other")}
+        return self._others.expand_dims(both, [-2, -1])
+
+    @property
+    def _along(self) -> pd.Index:
+        return self.leading.get_index(self.dim)
+
+    @property
+    def _others(self) -> xr.DataArray:
+        return without_dims(self.leading, [self.dim])
+
+    def labels(self, sign: str) -> pd.Index:
+        """Return the label of each pair, as an index: from a list xarray would make strings of equal width first."""
+        return pd.Index([f"{a} {sign} {b}" for a, b in combinations(map(str, self.names), 2)])

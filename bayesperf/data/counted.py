@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import without_dims
+from bayesperf.core.arrays import PairsAlong, without_dims
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.data.clusters import Clusters
@@ -61,6 +61,12 @@ class Counted(Saved, HasPositive):
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
         return without_dims(self.counts, self.cell_dims)
+
+    @cached_property
+    def pairs(self) -> PairsAlong:
+        """All pairs of the systems on the same examples; comparisons of any metric share their labels."""
+        assert self.patterns is not None
+        return PairsAlong(self.leading, self.patterns.dim)
 
     @property
     def total(self) -> xr.DataArray:

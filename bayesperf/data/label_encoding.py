@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ _DIRECT_SPAN = 1_000_000
 class HasPositive:
     """Base class of objects with `labels` and `pos_label`."""
 
-    @property
+    @cached_property
     def positive(self: Any) -> int | None:
         """Position of the positive class among the labels."""
         return None if self.pos_label is None else self.labels.index(self.pos_label)

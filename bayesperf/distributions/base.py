@@ -123,8 +123,8 @@ class Distribution(Held, ABC):
 
     def each(self, function: Callable[[Distribution], Array]) -> Array:
         """Return a function of the distributions, (m, …), computed in blocks; of equal ones once."""
-        known = self.parameters()
-        if known is None or self.size == 1:
+        known = None if self.size == 1 else self.parameters()
+        if known is None:
             return np.concatenate([function(block) for block in self.blocks()])
         _, first, rows = np.unique(known, axis=0, return_index=True, return_inverse=True)
         distinct = self if len(first) == self.size else self.take(first)

@@ -23,6 +23,8 @@ from bayesperf.metrics.exact_forms import LevelSets
 
 # Distance from equality beyond which rounding near 1 is negligible.
 _ALIKE = 1e-6
+# The share of the discordant examples at which two systems are equal.
+_HALF = np.array([[0.5]])
 
 
 @dataclass(frozen=True)
@@ -234,13 +236,27 @@ class Discordant(FunctionOfTwoBetas):
     """The distribution of θ_1 − θ_2 for (θ_1, θ_2, rest) ~ Dirichlet.
 
     The difference is S(2B − 1), with S = θ_1 + θ_2 independent of B = θ_1/S. Given S it increases with B; given B it
-    increases with S only if B > 1/2, so the integral is always over S.
+    increases with S only if B > 1/2, so the integral is always over S. Its sign is that of B − 1/2, whatever S is.
     """
 
     @property
     def nodes(self) -> int:
         # Errors are below 1e-11 for weights of 3 to 500,000, compared with ten times the nodes.
         return 36
+
+    def cdf(self, x: Array) -> Array:
+        return self._split_at_zero(super().cdf, self.inner.cdf, x)
+
+    def sf(self, x: Array) -> Array:
+        return self._split_at_zero(super().sf, self.inner.sf, x)
+
+    def _split_at_zero(self, integral: Callable[[Array], Array], of_share: Callable[[Array], Array], x: Array) -> Array:
+        """Return a tail probability: at 0 the probability that B is on that side of 1/2, elsewhere the integral."""
+        x = np.broadcast_to(x, (self.size, x.shape[-1]))
+        value, elsewhere = np.repeat(of_share(_HALF), x.shape[-1], 1), (x != 0).any(0)
+        if elsewhere.any():
+            value[:, elsewhere] = np.where(x[:, elsewhere] == 0, value[:, elsewhere], integral(x[:, elsewhere]))
+        return value
 
     def panel(self, t: Array) -> Panel:
         return _off_zero(super().panel(t), np.ones_like(t))
@@ -257,18 +273,14 @@ class Discordant(FunctionOfTwoBetas):
         """Return E[S] E[max(1 − 2B, 0)]."""
         a, b, rest = self.inner.a[:, 0], self.inner.b[:, 0], self.outer.b[:, 0]
         plain, size_biased = Beta(a[:, None], b[:, None]), Beta(a[:, None] + 1, b[:, None])
-        half = np.array([[0.5]])
-        expected = plain.cdf(half)[:, 0] - 2 * a / (a + b) * size_biased.cdf(half)[:, 0]
+        expected = plain.cdf(_HALF)[:, 0] - 2 * a / (a + b) * size_biased.cdf(_HALF)[:, 0]
         return np.asarray((a + b) / (a + b + rest) * expected)
 
 
 def discordant(first: Array, second: Array, rest: Array) -> Discordant:
     """Return the distribution of θ_1 − θ_2 for Dirichlet distributions with these weights, (m,) each."""
     first, second, rest = (weight.reshape(-1, 1) for weight in (first, second, rest))
-    form = LevelSets(applied(split_at), applied(discordant_at), increasing_outer=None)
-    return Discordant(
-        Beta(first, second), Beta(first + second, rest), form, applied(difference_of_discordant), (-1.0, 1.0)
-    )
+    return Discordant(Beta(first, second), Beta(first + second, rest), *_OF_DISCORDANT, (-1.0, 1.0))
 
 
 @by_name
@@ -290,3 +302,9 @@ def discordant_at(t: Array, b: Array, _: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         # The sign alone: a product with the smallest t would be 0.
         return np.where(np.sign(t) * (b - 0.5) > 0, t / (2 * b - 1), beyond)
+
+
+# The level sets of the difference, and the difference itself.
+_OF_DISCORDANT = (
+    LevelSets(applied(split_at), applied(discordant_at), increasing_outer=None), applied(difference_of_discordant)
+)  # fmt: skip

@@ -9,10 +9,10 @@ a pattern is α/K^(M−1).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import combinations
+from functools import cached_property, reduce
+from itertools import chain, combinations
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bayesperf import distributions
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes, blocks, positions
+from bayesperf.core.arrays import Array, Codes, blocks, pairs_of, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import tallied
@@ -393,16 +393,18 @@ def _weights_of_pairs(
     metric = applicable(metric, patterns.labels, positive, patterns.counts.dims[:-1], patterns.graded)
     classes = len(patterns.labels)
     each = range(classes) if metric.average == "per_class" else [1 if positive is None else positive]
-    if not _splits_rows(metric, patterns, each[0]):
+    judged = (_judged_cells(metric, patterns, place) for place in each)
+    if (first_judged := next(judged)) is None:
         return None
     prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
     alpha = pseudo_counts(cm, prior)
-    by_class = [_discordant_weights(patterns, alpha, _judged_cells(metric, patterns, position)) for position in each]
+    by_class = [_discordant_weights(patterns, alpha, cells) for cells in chain([first_judged], judged) if cells]
     # (side, p, label, pair), without the labels where the metric is one figure.
     weights = np.stack(by_class, -2) if metric.average == "per_class" else by_class[0]
     leading = patterns.counts.shape[:-1]
-    first, second, rest = (side.reshape(*leading, *side.shape[1:]) for side in weights)
-    _refuse_improper(metric, patterns, {"one": first, "other": second, "rest": rest}, partial(prior.describe, cm))
+    first, second, rest = weights.reshape(3, *leading, *weights.shape[2:])
+    if (weights <= 0).any():
+        _refuse_improper(metric, patterns, {"one": first, "other": second, "rest": rest}, prior.describe(cm))
     return first, second, rest
 
 
@@ -411,24 +413,23 @@ def _discordant_weights(
 ) -> Array:
     """Return the weights of success by one system only, by the other only, and of the rest, (3, p, pair)."""
     of_class = alpha[:, 0].sum(-1)
-    spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
-    seen = [cells[patterns.actual[:, None], patterns.predicted].astype(float) for cells in judged]
+    spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)[:, None]
+    place, counts = (patterns.actual[:, None], patterns.predicted), _counts_by_place(patterns)[:, None]
+    seen = [cells[place].astype(float) for cells in judged]
     believed = [(alpha * cells).sum(-1) for cells in judged]
 
     def together(one: int, other: int) -> Array:
         """Return the weight of examples with success (0) or failure (1) for each of two systems, (p, M, M)."""
-        counted = (_counts_by_place(patterns)[:, None] * seen[one].T) @ seen[other]
-        expected = (spread[:, None] * believed[one]) @ believed[other].swapaxes(1, 2)
-        return np.asarray(counted + expected)
+        weight: Array = (counts * seen[one].T) @ seen[other]
+        weight += (spread * believed[one]) @ believed[other].swapaxes(1, 2)
+        return weight
 
     apart, alike = together(0, 1), together(0, 0) + together(1, 1)
-    i, j = np.triu_indices(len(patterns.names), 1)
+    i, j = pairs_of(len(patterns.names))
     return np.stack([apart[..., i, j], apart[..., j, i], alike[..., i, j]])
 
 
-def _refuse_improper(
-    metric: Metric, patterns: ResponsePatterns, parts: Mapping[str, Array], describe: Callable[[], str]
-) -> None:
+def _refuse_improper(metric: Metric, patterns: ResponsePatterns, parts: Mapping[str, Array], prior_text: str) -> None:
     """Raise if neither the data nor the prior puts weight on examples that the difference needs."""
     form, pairs = metric.exact_form(len(patterns.labels)), list(combinations(patterns.names, 2))
     assert isinstance(form, Proportion)
@@ -443,7 +444,7 @@ def _refuse_improper(
             raise InputError(
                 "metric",
                 f"{metric.name!r}, {a} against {b}{f' at {", ".join(where)}' if where else ''}: no "
-                f"example has been seen that is {what[part]}, and the prior ({describe()}) puts no "
+                f"example has been seen that is {what[part]}, and the prior ({prior_text}) puts no "
                 "weight there, so the posterior of the difference is improper.",
                 "Use a proper prior, as 'flat' or 'jeffreys'.",
             )
@@ -458,9 +459,10 @@ def discordant_counts(
     classes.
     """
     positive = 1 if patterns.positive is None else patterns.positive
-    if metric.average is not None or not _splits_rows(metric, patterns, positive):
+    judged = _judged_cells(metric, patterns, positive) if metric.average is None else None
+    if judged is None:
         return None
-    success, failure = _judged_cells(metric, patterns, positive)
+    success, failure = judged
     first, second = (success[patterns.actual, predicted] for predicted in patterns.predicted.T)
     covered = (success | failure)[patterns.actual, patterns.predicted[:, 0]]
     only_first, only_second, trials = (
@@ -472,24 +474,20 @@ def discordant_counts(
 
 def _judged_cells(
     metric: Metric, patterns: ResponsePatterns, positive: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the cells (K, K) that are a success or a failure of a proportion; of patterns (1, K)."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Return the cells (K, K), or (1, K) of grades, that are a success or a failure of a metric.
+
+    None unless the metric is a proportion of the examples of certain actual classes, decided by the prediction.
+    """
     classes = len(patterns.labels)
     form = metric.exact_form(classes)
-    assert isinstance(form, Proportion)
+    if not isinstance(form, Proportion):
+        return None
     success, failure = (
-        np.any([cells_of(name, classes, positive, patterns.graded) for name in names], 0)
+        reduce(np.logical_or, (cells_of(name, classes, positive, patterns.graded) for name in names))
         for names in (form.success, form.failure)
     )
-    return success, failure
-
-
-def _splits_rows(metric: Metric, patterns: ResponsePatterns, positive: int) -> bool:
-    """Whether a metric is a proportion of the examples of certain actual classes, decided by the prediction."""
-    if not isinstance(metric.exact_form(len(patterns.labels)), Proportion):
-        return False
-    success, failure = _judged_cells(metric, patterns, positive)
     judged = success | failure
     rows_are_whole = (judged == judged[:, :1]).all()
     rows_are_split = (success.any(1) & failure.any(1)).any()
-    return bool(rows_are_whole and rows_are_split)
+    return (success, failure) if rows_are_whole and rows_are_split else None

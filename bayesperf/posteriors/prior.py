@@ -95,12 +95,11 @@ class Prior(Saved):
             return self._by_rate()
         alpha = self.concentration(cm)
         totals = alpha.sum((-2, -1))
-        low, high = float(totals.min()), float(totals.max())
+        low, high, least = float(totals.min()), float(totals.max()), float(alpha.min())
         total = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-        cells = int(np.prod(alpha.shape[-2:]))
-        same = float(alpha.min()) == float(alpha.max())
+        cells = alpha.shape[-2] * alpha.shape[-1]
         what = "outcomes" if cm.graded else "cells"
-        each = f"{float(alpha.min()):.3g} in each of {cells} {what}, " if same else ""
+        each = f"{least:.3g} in each of {cells} {what}, " if least == float(alpha.max()) else ""
         return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
 
     def totals(self, cm: Counted) -> xr.DataArray | None:

@@ -400,6 +400,31 @@ def test_discordant_distribution_function(weights):
     assert one(found.sf(np.array([[0.0, 5e-324, -5e-324, -1e-300]]))) == pytest.approx(np.full(4, 1 - half), abs=1e-10)
 
 
+@pytest.mark.parametrize("name", ["a few", "none yet", "little prior", "one side only", "all discordant"])
+def test_which_is_greater_is_one_beta_tail(name):
+    weights = WEIGHTS[name]
+    found, zero = dirichlet(weights), np.zeros((1, 1))
+    below, above = (
+        float(mpmath.betainc(*pair, 0, 0.5, regularized=True)) for pair in (weights[:2], weights[1::-1])
+    )  # fmt: skip
+    assert found.cdf(zero).item() == pytest.approx(below, rel=1e-11, abs=0)
+    assert found.sf(zero).item() == pytest.approx(above, rel=1e-11, abs=0)
+    # The same beside other points, which are integrated.
+    np.testing.assert_array_equal(found.sf(np.array([[-0.1, 0.0, 0.2]]))[:, 1:2], found.sf(zero))
+
+
+def test_which_is_greater_of_several_pairs():
+    first, second, rest = np.array([[3.0, 12.5, 1.0], [1.0, 5.5, 4.0], [2.0, 9.0, 3.0]])
+    found = discordant(first, second, rest)
+    # P(B > 1/2) for B ~ Beta(3, 1), Beta(12.5, 5.5) and Beta(1, 4): 7/8, an incomplete beta function, 1/16.
+    expected = [0.875, float(mpmath.betainc(5.5, 12.5, 0, 0.5, regularized=True)), 0.0625]
+    np.testing.assert_allclose(found.sf(np.zeros((1, 1)))[:, 0], expected, rtol=1e-14)
+    # Zeros may stand in some rows of a column only.
+    points = np.array([[0.0], [0.1], [0.0]])
+    np.testing.assert_allclose(found.cdf(points)[[0, 2], 0], [0.125, 0.9375], rtol=1e-14)
+    assert found.cdf(points)[1, 0] == pytest.approx(cdf_of_discordant(12.5, 5.5, 9.0, 0.1), abs=1e-8)
+
+
 @each_weight
 def test_discordant_turned_round(weights):
     found, turned = dirichlet(weights), dirichlet((weights[1], weights[0], weights[2]))

@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.posteriors import paired_systems as _joint
-from bayesperf.posteriors.paired_systems import _splits_rows, discordant_weights, joint_posterior
+from bayesperf.posteriors.paired_systems import _judged_cells, discordant_weights, joint_posterior
 from tests.shared.counts import pair_of
 from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, judged, systems_like
 
@@ -254,6 +254,9 @@ def test_accuracy_of_two_systems_is_a_beta_of_the_discordant(both, first, second
     a, b, rest = (weights.item() for weights in discordant_weights(pair.patterns, "accuracy", "flat"))
     assert (a, b, rest) == (first + 1, second + 1, both + neither + 2)
     assert stats.beta(a, b).sf(0.5) == pytest.approx(greater, abs=1e-12)
+    found = bp.compare(pair, metric="accuracy", prior="flat").prob_greater.values
+    assert found[0, 1] == pytest.approx(greater, rel=1e-14)
+    assert found[1, 0] == pytest.approx(1 - greater, rel=1e-13)
     assert (a - b) / (a + b + rest) == pytest.approx(mean, abs=1e-12)
 
 
@@ -410,4 +413,4 @@ def test_a_binary_metric_of_three_classes_is_refused():
 )
 def test_a_proportion_of_actual_classes_is_decided_by_the_prediction(metric, splits):
     cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0], {"a": [1, 0, 0, 1], "b": [1, 1, 0, 0]})
-    assert _splits_rows(bp.metrics.get(metric), cm.patterns, 1) == splits
+    assert (_judged_cells(bp.metrics.get(metric), cm.patterns, 1) is not None) == splits

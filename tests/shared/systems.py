@@ -52,6 +52,6 @@ def alone(comparison, of_two=True):
     """Return the comparison of the first system with the second, without dims of systems."""
     if not of_two:
         return comparison
-    over_pairs = comparison.pair.over_pairs.isel(pair=0)
+    over_pairs = comparison.pair.leading.isel(pair=0)
     pair = replace(comparison.pair, over_pairs=over_pairs)
     return replace(comparison, contrast=comparison.contrast.isel(pair=0), pair=pair, many=False, systems=None)
