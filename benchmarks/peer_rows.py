@@ -372,8 +372,8 @@ def paired_counts() -> Contest:
         probability_of_more(first, second),
         differs="A matrix of both systems is given here, the 2 × 2 table of right and wrong there, both made before; "
         "McNemar's exact test answers another question",
-        why="The peer returns one number. Ours labels the pairs and both systems, and integrates the whole difference, "
-        "of which every other figure may be asked, whatever the number of examples.",
+        why="The peer returns one number. Ours counts successes from the matrix for any metric, checks the prior, and "
+        "labels an array of both systems, whatever the number of examples.",
     )
 
 
