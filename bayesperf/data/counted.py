@@ -63,10 +63,9 @@ class Counted(Saved, HasPositive):
         return without_dims(self.counts, self.cell_dims)
 
     @cached_property
-    def pairs(self) -> PairsAlong:
-        """All pairs of the systems on the same examples; comparisons of any metric share their labels."""
-        assert self.patterns is not None
-        return PairsAlong(self.leading, self.patterns.dim)
+    def pairs(self) -> PairsAlong | None:
+        """All pairs of the systems on the same examples, whose labels all comparisons share; None without patterns."""
+        return None if self.patterns is None else PairsAlong(self.leading, self.patterns.dim)
 
     @property
     def total(self) -> xr.DataArray:

@@ -81,6 +81,22 @@ class Axis(NamedTuple):
         return Axis(*(part[index] for part in self))
 
 
+class Cubics(NamedTuple):
+    """Polynomials of degree 3 in the fraction of a cell, by their coefficients from the constant up."""
+
+    left: Array
+    start: Array
+    bend: Array
+    twist: Array
+    # The length of a cell.
+    step: Array
+
+    def at(self, part: Array) -> tuple[Array, Array]:
+        """Return the values and slopes at a fraction of each cell."""
+        value = self.left + part * (self.start + part * (self.bend + part * self.twist))
+        return value, (self.start + part * (2 * self.bend + 3 * part * self.twist)) / self.step
+
+
 @dataclass(frozen=True)
 class Tabulated(Distribution):
     """Distributions on (0, 1) tabulated at the nodes of an axis, with cubic Hermite interpolation between the nodes."""
@@ -155,7 +171,7 @@ class Tabulated(Distribution):
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
         x, cell, part, logit = self._place(x)
         axis, inside = self.axis, np.clip(x, LEAST, MOST)
-        log_density, slope = self._cubic(self.log_density, self.slope, cell, part)
+        log_density, slope = self._cubics(self.log_density, self.slope, cell).at(part)
         # Beyond the last node the log density is extrapolated linearly, because the tails of a logit are exponential.
         v = axis.lowest + axis.step * (cell + part)
         log_density += slope / axis.pace(v) * (logit - axis.logits(v))
@@ -172,7 +188,7 @@ class Tabulated(Distribution):
         return x, cell, reached - cell, logit
 
     def _cdf(self, x: Array, cell: Codes, part: Array) -> Array:
-        cdf, _ = self._cubic(self.cumulative, self._density, cell, part)
+        cdf, _ = self._cubics(self.cumulative, self._density, cell).at(part)
         return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, cdf))
 
     @property
@@ -180,13 +196,12 @@ class Tabulated(Distribution):
         """Density of v at the nodes."""
         return np.exp(self.log_density) * self.axis.pace(self.axis.positions(self.cumulative.shape[1]))
 
-    def _cubic(self, values: Array, slopes: Array, cell: Codes, part: Array) -> tuple[Array, Array]:
-        """Return the values and slopes of the cubic Hermite interpolant at a fraction `part` of each cell."""
+    def _cubics(self, values: Array, slopes: Array, cell: Codes) -> Cubics:
+        """Return the cubic Hermite interpolants in the cells, given the values and slopes at all nodes."""
         left, right = (np.take_along_axis(values, cell + i, -1) for i in (0, 1))
         start, end = (np.take_along_axis(slopes, cell + i, -1) * self.axis.step for i in (0, 1))
         bend, twist = 3 * (right - left) - 2 * start - end, start + end - 2 * (right - left)
-        value = left + part * (start + part * (bend + part * twist))
-        return value, (start + part * (2 * bend + 3 * part * twist)) / self.axis.step
+        return Cubics(left, start, bend, twist, self.axis.step)
 
     def logits(self, q: Array) -> Array:
         """Return the logits of quantiles, (m, n)."""
@@ -194,10 +209,10 @@ class Tabulated(Distribution):
         last = self.cumulative.shape[1] - 1
         cell = np.stack([np.searchsorted(row, at) for row, at in zip(self.cumulative, q, strict=True)])
         cell = np.clip(cell - 1, 0, last - 1)
-        density, low, high = self._density, np.zeros(q.shape), np.ones(q.shape)
+        cubics, low, high = self._cubics(self.cumulative, self._density, cell), np.zeros(q.shape), np.ones(q.shape)
         part = np.full(q.shape, 0.5)
         for _ in range(8):
-            value, slope = self._cubic(self.cumulative, density, cell, part)
+            value, slope = cubics.at(part)
             low, high = np.where(value < q, part, low), np.where(value < q, high, part)
             with np.errstate(divide="ignore", invalid="ignore"):
                 newton = part - (value - q) / (slope * self.axis.step)

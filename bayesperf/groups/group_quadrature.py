@@ -183,7 +183,7 @@ class GroupsModel(Held):
 
     # ── Labels and words ──
 
-    @property
+    @cached_property
     def _counts(self) -> xr.DataArray:
         """The counts, with the dim of the groups as the last leading one."""
         return self.cm.cells.transpose(..., self.dim, *CELL_DIMS)
@@ -194,12 +194,12 @@ class GroupsModel(Held):
         counts = self._counts
         return (counts.sum(self.dim) / self.repeats).assign_attrs(counts.attrs)
 
-    @property
+    @cached_property
     def _systems(self) -> xr.DataArray:
         """Zeros over the leading dims except the groups'."""
         return self._rows if self.cm.graded else self._rows.isel(actual=0, drop=True)
 
-    @property
+    @cached_property
     def _rows(self) -> xr.DataArray:
         """Zeros over the leading dims except the groups', and over the actual classes if there are any."""
         rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)

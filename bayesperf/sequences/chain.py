@@ -61,7 +61,7 @@ def label_sequences(
             f"hold {len(cm.labels)} labels, {listed(cm.labels)}: sequences are for two.",
             "Set one class against the rest, as y_true == 'cat'.",
         )
-    alone = cm.total.values == 1
+    alone = cm.counts.values.sum((-2, -1)) == 1
     if alone.any() and not single_samples:
         at = "".join(f"by: the {dim} {cm.counts[dim].values[np.argmax(alone)]!s}" for dim in cm.dims)
         raise InputError(
