@@ -33,7 +33,7 @@ from bayesperf.core.fields import Contents, Held, HeldError, contents_of, made_o
 if TYPE_CHECKING:
     import h5py
 
-FORMAT = 6
+FORMAT = 7
 # The longest text that a fact is.
 _MOST_CHARACTERS = 200
 
