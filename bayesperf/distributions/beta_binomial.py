@@ -178,11 +178,12 @@ def _stirling_rest(x: Array) -> Array:
 
     Its differences keep the digits that differences of log Γ lose at large x.
     """
-    small, inverse = np.minimum(x, 10.0), 1 / np.maximum(x, 10.0)
-    near = special.gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
+    inverse, below = 1 / np.maximum(x, 10.0), x < 10
     square = inverse * inverse
-    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
-    return np.where(x < 10, near, series)
+    rest: Array = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    small = x[below]
+    rest[below] = special.gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
+    return rest
 
 
 @dataclass(frozen=True)
