@@ -158,15 +158,16 @@ def softmax(logits: Any) -> Any:
     return masses / masses.sum(axis=-1, keepdims=True)
 
 
-def log_sum(logs: Any) -> Any:
-    """Return the logarithm of the sum of exponentials over the last axis, as `pm.math.logsumexp`, of finite values.
+def log_sum(logs: Any, axis: int = -1) -> Any:
+    """Return the logarithm of the sum of exponentials over an axis, as `pm.math.logsumexp`, of finite values.
 
     PyTensor's is an operation of its own, which C compiles for every draw of the prior.
     """
     # Whatever is taken out, the sum is the same: its slope needs none of it.
-    greatest = pytensor.gradient.disconnected_grad(pm.math.max(logs, axis=-1, keepdims=True))
+    greatest = pytensor.gradient.disconnected_grad(pm.math.max(logs, axis=axis))
+    shares = pm.math.exp(logs - pt.expand_dims(greatest, axis))
     # The maximum keeps PyTensor from taking this for that operation.
-    return pm.math.log(pm.math.maximum(pm.math.exp(logs - greatest), 1e-300).sum(axis=-1)) + greatest[..., 0]
+    return pm.math.log(pm.math.maximum(shares, 1e-300).sum(axis=axis)) + greatest
 
 
 def zero_sum(values: Any, number: int) -> Any:
@@ -777,4 +778,5 @@ class PatternCounts(pm.Discrete):  # type: ignore[misc]
 
     def logp(value: Any, n: Any, log_p: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
         """Return the log-density of the counts, up to the coefficient."""
-        return (value * log_p).sum(axis=-1)
+        # Counts become real numbers once, not at every step.
+        return (pt.cast(value, "float64") * log_p).sum(axis=-1)

@@ -151,8 +151,9 @@ def build(
             both = pm.Data("answers_of_both", _of_both(answers, a, b), dims=["pattern", "pair"])
             design = pm.math.concatenate([design, both], axis=1)
         possible = pm.Data("possible", _log_possible(data), dims=["pattern", "actual"])
-        joint = pm.math.dot(design, logs) + possible + pm.math.log(prevalence)[..., None, :]
-        log_p = log_sum(joint)
+        # Patterns are the last dim: there are many, and neighbours in memory are computed at once.
+        joint = pm.math.dot(logs.T, design.T) + possible.T + pm.math.log(prevalence)[..., None]
+        log_p = log_sum(joint, axis=-2)
         _observe(data, log_p + pm.Data("design", _log_design(data, answers), dims=data.dims))
     return model
 

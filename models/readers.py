@@ -111,9 +111,15 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
         n = pm.Data("reads", seen.values, dims=data.dims)
         right = pm.Data("right_data", data.clip(min=0).values, dims=data.dims)
         of_reader = middle[:, None] + effect
-        odds = odds_of(of_reader)[..., rate] * odds_of(case)
-        OddsBinomial("right", n=n, logit=of_reader[..., rate] + case, odds=odds, observed=right, dims=data.dims)
+        odds = of_class(odds_of(of_reader), rate) * odds_of(case)
+        logit = of_class(of_reader, rate) + case
+        OddsBinomial("right", n=n, logit=logit, odds=odds, observed=right, dims=data.dims)
     return model
+
+
+def of_class(values: Any, rate: Any) -> Any:
+    """Return for each case, (…, case), the value of its class's rate, of (…, rate); to pick them would take longer."""
+    return pm.math.switch(rate, values[..., 1:], values[..., :1])
 
 
 def scale(reads: float) -> Softplus:

@@ -12,7 +12,7 @@ is the same at every point (`packed`). A sampler that calls it need not call Pyt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,10 +24,55 @@ from bayesperf.core.arrays import Array
 
 # What a source calls, for Numba; tests give it the same functions of NumPy's.
 FUNCTIONS = {
-    "empty": np.empty, "exp": math.exp, "log": math.log, "log1p": math.log1p, "expm1": math.expm1, "sqrt": math.sqrt,
-    "tanh": math.tanh, "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "inf": math.inf, "nan": math.nan,
-    "boolean": np.bool_, "whole": np.int64, "real": np.float64,
+    "empty": np.empty, "expm1": math.expm1, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf, "erfc": math.erfc,
+    "lgamma": math.lgamma, "inf": math.inf, "nan": math.nan, "boolean": np.bool_, "whole": np.int64, "real": np.float64,
 }  # fmt: skip
+
+
+def polynomial(x: str, coefficients: Iterable[float]) -> str:
+    """Return a polynomial as an expression; its coefficients are those of 1, x, x² and so on."""
+    lowest, *higher = coefficients
+    return f"({lowest!r} + {x} * {polynomial(x, higher)})" if higher else repr(lowest)
+
+
+# What a source begins with. A processor computes several of these at once, and of the C library's one after the other.
+# exp x = 2ⁿ exp r for n = round(x / log 2) and a remainder |r| < 0.35, and log x = n log 2 + 2 artanh s for x = 2ⁿ m,
+# ½ ≤ m² < 2 and s = (m − 1)/(m + 1): by their series, to within 2 units in the last place. The bits of a number from
+# the 52nd on are n + 1023; a number of 1.5 · 2⁵² and more has no fraction, so that to add this rounds.
+ELEMENTARY = f"""
+from numba.extending import register_jitable
+global exp, log, log1p
+
+@register_jitable(error_model="numpy", fastmath={{"contract"}}, forceinline=True)
+def exp(x):
+    within = x if x > -708.0 else -708.0
+    within = within if within < 709.4 else 709.4
+    rounded = within * {1 / math.log(2)!r} + {1.5 * 2**52!r}
+    n = rounded - {1.5 * 2**52!r}
+    r = (within - n * 0.6931471803691238) - n * 1.9082149292705877e-10
+    power = whole((real(rounded).view(whole) << 52) + real(1.0).view(whole)).view(real)
+    y = {polynomial("r", [1 / math.factorial(i) for i in range(14)])} * power
+    y = y if x < 709.4 else inf
+    return y if x > -708.0 else (0.0 if x == x else x)
+
+@register_jitable(error_model="numpy", fastmath={{"contract"}}, forceinline=True)
+def log(x):
+    bits = real(x).view(whole)
+    n = (bits - real({math.sqrt(0.5)!r}).view(whole)) >> 52
+    m = whole(bits - (n << 52)).view(real)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    y = 2.0 * s + s * z * {polynomial("z", [2 / (2 * i + 3) for i in range(10)])}
+    y = real(n) * 0.6931471803691238 + (real(n) * 1.9082149292705877e-10 + y)
+    y = y if x < inf else x
+    return y if x > 2.3e-308 else (-inf if x > -2.3e-308 else nan)
+
+@register_jitable(error_model="numpy", fastmath={{"contract"}}, forceinline=True)
+def log1p(x):
+    y = 1.0 + x
+    return log(y) + ((x - (y - 1.0)) / y if 0.0 < y < inf else 0.0)
+
+"""
 # Scalar operations as expressions of their arguments, which are names.
 SCALARS = {
     "Sub": "{0} - {1}", "TrueDiv": "{0} / {1}", "IntDiv": "{0} // {1}", "Neg": "-{0}", "Reciprocal": "1.0 / {0}",
@@ -96,6 +141,8 @@ class Program:
     """The source of a function, as far as it is written, and the arrays that it reads after those of the graph."""
 
     scalar_function: Callable[[Any], Any]
+    # The nodes that read a variable, each with the place of the variable among what it reads.
+    clients: Mapping[Any, Sequence[tuple[Any, int]]]
     values: dict[Any, Any] = field(default_factory=dict)
     reads: list[str] = field(default_factory=list)
     head: list[str] = field(default_factory=list)
@@ -237,7 +284,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
     NoSourceError
         If an operation of the graph has no loop here.
     """
-    source = Program(scalar_function)
+    source = Program(scalar_function, graph.clients)
     point, *data = graph.inputs
     source.values[point] = Flat("x0", ("1",) if point.type.broadcastable[0] else (source.at_first("x0.size"),))
     for i, variable in enumerate(data, 1):
@@ -246,8 +293,9 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
         kind = type(node.op).__name__
         if kind not in OPERATIONS:
             raise NoSourceError(kind)
-        results = OPERATIONS[kind](source, node)
-        source.values.update(zip(node.outputs, results, strict=True))
+        if node.outputs[0] not in source.values:
+            results = OPERATIONS[kind](source, node)
+            source.values.update(zip(node.outputs, results, strict=True))
     value, gradient = graph.outputs
     _return(source, source.value(value), source.flat(gradient))
     further = [*source.arrays, np.array(source.sizes, np.int64), np.array(source.numbers, float)]
@@ -263,7 +311,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
         "    x0, slopes, values = carray(point, n, real), carray(gradient, n, real), carray(value, 1, real)",
     ]
     lines = [*start, *source.reads, *source.head, *source.body]
-    return "\n".join(lines) + "\n", further, source.functions
+    return ELEMENTARY + "\n".join(lines) + "\n", further, source.functions
 
 
 def _of_data(source: Program, name: str, variable: Any) -> Any:
@@ -327,45 +375,99 @@ def _merged(lengths: Sequence[str], shapes: Sequence[Sequence[str]]) -> tuple[li
 
 
 def _elementwise(source: Program, node: Any) -> list[Any]:
+    """Write the loops of scalar operations, and in the same loops the reductions of what nothing else reads."""
     scalar = node.op.make_scalar_node(*node.inputs)
     if node.outputs[0].ndim == 0:
         return source.scalar(scalar, [source.value(v) for v in node.inputs])
     lengths = _lengths(source, node.inputs)
     values = [source.value(v) for v in node.inputs]
-    results = [source.empty(lengths, v.type.dtype) for v in node.outputs]
-    loops, shapes = _merged(lengths, [value.shape for value in values])
-    with source.loops(loops) as indices:
-        of_loop = [Flat(v.name, s, v.single) for v, s in zip(values, shapes, strict=True)]
+    made = [_Reduced.alone(source, v, lengths) or source.empty(lengths, v.type.dtype) for v in node.outputs]
+    loops, shapes = _merged(lengths, [*(v.shape for v in values), *(m.shape for m in made)])
+    given, own = shapes[: len(values)], shapes[len(values) :]
+    of_loop = [Flat(value.name, shape, value.single) for value, shape in zip(values, given, strict=True)]
+    of_made = [
+        one.within(shape) if isinstance(one, _Reduced) else Flat(one.name, shape)
+        for one, shape in zip(made, own, strict=True)
+    ]
+    with _loops_of(source, loops, [m for m in of_made if isinstance(m, _Reduced)]) as indices:
         computed = source.scalar(scalar, [source.named(value.at(*indices)) for value in of_loop])
-        for result, name in zip(results, computed, strict=True):
-            source.line(f"{Flat(result.name, tuple(loops)).at(*indices)} = {name}")
-    return list(results)
+        for one, name in zip(of_made, computed, strict=True):
+            one.add(source, indices, name) if isinstance(one, _Reduced) else source.line(f"{one.at(*indices)} = {name}")
+    return [None if isinstance(one, _Reduced) else one for one in made]
+
+
+@dataclass
+class _Reduced:
+    """A reduction: its result, a name or an array, its shape where the dims that it lacks are 1, and each step."""
+
+    result: Any
+    shape: tuple[str, ...]
+    step: str
+
+    @classmethod
+    def begun(cls, source: Program, node: Any, lengths: Sequence[str]) -> _Reduced:
+        """Write what a reduction starts with, of an array of these lengths."""
+        kind, output = type(node.op.scalar_op).__name__, node.outputs[0]
+        whole = np.dtype(output.type.dtype).kind == "i"
+        if kind not in FIRST or (whole and kind not in SUMS):
+            raise NoSourceError(kind)
+        first = FIRST[kind].replace(".0", "") if whole else FIRST[kind]
+        axes = range(len(lengths)) if node.op.axis is None else node.op.axis
+        kept = tuple("1" if axis in axes else n for axis, n in enumerate(lengths))
+        step = SUMS[kind].join(["{0}", "{1}"]) if kind in SUMS else SCALARS[kind]
+        if output.ndim == 0:
+            return cls(source.named(first), kept, step)
+        result = source.empty([n for axis, n in enumerate(lengths) if axis not in axes], output.type.dtype)
+        source.line(f"{result.name}[:] = {first}")
+        return cls(result, kept, step)
+
+    @classmethod
+    def alone(cls, source: Program, variable: Any, lengths: Sequence[str]) -> _Reduced | None:
+        """Return the reduction that alone reads a variable, which is then written here; None if there is none."""
+        clients = source.clients[variable]
+        if len(clients) != 1 or OPERATIONS.get(type(clients[0][0].op).__name__) is not _reduction:
+            return None
+        (client,) = (node for node, _ in clients)
+        reduced = cls.begun(source, client, lengths)
+        source.values[client.outputs[0]] = reduced.result
+        return reduced
+
+    def within(self, shape: tuple[str, ...]) -> _Reduced:
+        """Return the reduction within loops over dims in which its result has this shape."""
+        result = Flat(self.result.name, shape) if isinstance(self.result, Flat) else self.result
+        return _Reduced(result, shape, self.step)
+
+    def add(self, source: Program, indices: Sequence[str], element: str) -> None:
+        """Write a step."""
+        if isinstance(self.result, Flat):
+            at = self.result.at(*indices)
+            source.line(f"{at} = {self.step.format(source.named(at), element)}")
+        else:
+            source.line(f"{self.result} = {self.step.format(self.result, element)}")
+
+
+@contextmanager
+def _loops_of(source: Program, loops: Sequence[str], reduced: Sequence[_Reduced]) -> Iterator[list[str]]:
+    """Write nested loops; what the innermost one adds to one element is a number within it, which is quicker."""
+    arrays = [one for one in reduced if loops and isinstance(one.result, Flat) and one.shape[-1] == "1"]
+    with source.loops(loops[:-1]) as outer:
+        places = [one.result.at(*outer, "0") for one in arrays]
+        for one, place in zip(arrays, places, strict=True):
+            one.result = source.named(place)
+        with source.loops(loops[-1:]) as inner:
+            yield [*outer, *inner]
+        for one, place in zip(arrays, places, strict=True):
+            source.line(f"{place} = {one.result}")
 
 
 def _reduction(source: Program, node: Any) -> list[Any]:
-    kind, value, variable = type(node.op.scalar_op).__name__, source.value(node.inputs[0]), node.inputs[0]
-    whole = np.dtype(node.outputs[0].type.dtype).kind == "i"
-    if kind not in FIRST or (whole and kind not in SUMS):
-        raise NoSourceError(kind)
-    first = FIRST[kind].replace(".0", "") if whole else FIRST[kind]
-    axes = range(variable.ndim) if node.op.axis is None else node.op.axis
-    expression = SUMS[kind].join(["{0}", "{1}"]) if kind in SUMS else SCALARS[kind]
-    kept = tuple("1" if axis in axes else n for axis, n in enumerate(value.shape))
-    loops, (of_value, of_result) = _merged(value.shape, [value.shape, kept])
-    if node.outputs[0].ndim == 0:
-        total = source.named(first)
-        with source.loops(loops) as indices:
-            element = source.named(Flat(value.name, of_value, value.single).at(*indices))
-            source.line(f"{total} = {expression.format(total, element)}")
-        return [total]
-    result = source.empty([n for axis, n in enumerate(value.shape) if axis not in axes], node.outputs[0].type.dtype)
-    source.line(f"{result.name}[:] = {first}")
-    with source.loops(loops) as indices:
-        element = source.named(Flat(value.name, of_value, value.single).at(*indices))
-        at = Flat(result.name, of_result).at(*indices)
-        before = source.named(at)
-        source.line(f"{at} = {expression.format(before, element)}")
-    return [result]
+    value = source.value(node.inputs[0])
+    begun = _Reduced.begun(source, node, value.shape)
+    loops, (of_value, of_result) = _merged(value.shape, [value.shape, begun.shape])
+    reduced = begun.within(of_result)
+    with _loops_of(source, loops, [reduced]) as indices:
+        reduced.add(source, indices, source.named(Flat(value.name, of_value, value.single).at(*indices)))
+    return [begun.result]
 
 
 def _dims_shuffled(source: Program, node: Any) -> list[Any]:
@@ -467,16 +569,20 @@ def _matrix_product(source: Program, node: Any) -> list[Any]:
     right = list(b.shape[len(b.shape) - columns :])
     inner = inner if inner != "1" else b.shape[batch]
     shape = [*lead, *left, *right]
-    result = source.empty(shape, node.outputs[0].type.dtype) if shape else None
-    with source.loops(shape) as indices:
-        first, last = len(lead), len(lead) + len(left)
-        of_lead, i, j = indices[:first], indices[first:last], indices[last:]
+    if not shape:
         total = source.named("0.0")
         with source.loops([inner]) as (k,):
-            source.line(f"{total} += {a.at(*of_lead, *i, k)} * {b.at(*of_lead, k, *j)}")
-        if result is not None:
-            source.line(f"{result.at(*indices)} = {total}")
-    return [total if result is None else result]
+            source.line(f"{total} += {a.at(k)} * {b.at(k)}")
+        return [total]
+    result = source.empty(shape, node.outputs[0].type.dtype)
+    source.line(f"{result.name}[:] = 0.0")
+    # The last dim is the innermost loop: neighbours in memory are computed at once.
+    with source.loops([*lead, *left, inner, *right]) as indices:
+        first, last = len(lead), len(lead) + len(left)
+        of_lead, i, k, j = indices[:first], indices[first:last], indices[last], indices[last + 1 :]
+        place = result.at(*of_lead, *i, *j)
+        source.line(f"{place} += {a.at(*of_lead, *i, k)} * {b.at(*of_lead, k, *j)}")
+    return [result]
 
 
 def _lengths_of_batch(a: Flat, b: Flat, batch: int) -> list[str]:
