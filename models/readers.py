@@ -21,9 +21,10 @@ the variance τ² + υ² + σ² about μ (``cells``). Such an integral is about 
 reader's own rates, on all cases like these, and ``cells_new`` those of a new reader. How many cases of each class there
 are is a decision, so prevalence is not known.
 
-Each deviation r, u, c is sampled as √(1 + I s²) times itself, between "non-centred" and "centred": s is its spread τ, υ
-or σ, and I the information that its reads hold, as at a rate of 0.8. For specificity r is ρ r_recall and a rest, and
-what is sampled is moved by as much of the former as reads tell of the sum. ``reader_effect`` (τ r + υ u) and
+Each deviation d of r, u, c is sampled as √(1 + I s²) d − s (S − I m)/√(1 + I s²), which is about standard normal a
+posteriori, whatever its spread s and the location are: I is the information that its reads hold, as at a rate of 0.8,
+S how many more of them are right than of all reads of the class, and m what else is in their logit, less the logit of
+that share. For specificity m has the part of d that is known from recall, ρ r_recall. ``reader_effect`` (τ r + υ u) and
 ``case_effect`` (σ c) are the effects themselves.
 
 Missing reads are ignorable if which reads are missing does not depend on what would have been said, given the case.
@@ -92,29 +93,42 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     unused = {} if several else {"interaction_spread": "several modalities"}
     variable = prior_variables(PRIORS, priors, unused=unused)
     labels = coords(data) | {"rate": RATES, "actual": data.attrs["labels"], "predicted": data.attrs["labels"]}
-    seen, of_rate = (data >= 0).astype(int), 1 - np.asarray(data.attrs["truth"])
-    reads = xr.concat([seen[..., of_rate == i].sum("case") for i in range(2)], "rate").transpose(..., "rate")
+    seen, right, of_rate = (data >= 0).astype(int), data.clip(min=0), 1 - np.asarray(data.attrs["truth"])
+    reads, of_readers = by_rate(seen, of_rate), ["modality", "reader"]
+    share = ((by_rate(right, of_rate).sum(of_readers) + 1) / (reads.sum(of_readers) + 2)).values
+    surplus = right - seen * share[of_rate]
+    told = by_rate(surplus, of_rate)
     with pm.Model(coords=labels) as model:
         rate = pm.Data("rate_of_case", of_rate, dims="case")
+        average = pm.Data("logit_of_right", np.log(share / (1 - share)), dims="rate")
         reader = variable("reader_spread", ["rate"], default_transform=scale(modalities * cases / 2))
         of_case = variable("case_spread", ["rate"], default_transform=scale(modalities * readers))
-        effect = correlated_effects(reader, variable("correlation", []), reads.sum("modality"))
-        variance = reader**2 + of_case**2
+        correlation, variance = variable("correlation", []), reader**2 + of_case**2
         if several:
             interaction = variable("interaction_spread", ["rate"], default_transform=scale(cases / 2))
-            effect = effect + interaction * deviations("interaction", interaction, reads)
             variance = variance + interaction**2
-        effect = pm.Deterministic("reader_effect", effect, dims=reads.dims[not several :])
         middle = variable("location", ["modality", "rate"]) * pm.math.sqrt(1 + ATTENUATION * variance)
-        case = of_case[rate] * deviations("case", of_case[rate], seen.sum(["modality", "reader"]))
+        mean = middle.mean(axis=0) - average
+        effect = correlated_effects(reader, correlation, reads.sum("modality"), told.sum("modality"), mean)
+        if several:
+            mean = middle[:, None] + effect - average
+            effect = effect + interaction * deviations("interaction", interaction, reads, told, mean)
+        effect = pm.Deterministic("reader_effect", effect, dims=reads.dims[not several :])
+        of_reader = middle[:, None] + effect
+        mean, spread = of_class(of_reader.mean(axis=(0, 1)) - average, rate), of_class(of_case, rate)
+        case = spread * deviations("case", spread, seen.sum(of_readers), surplus.sum(of_readers), mean)
         case = pm.Deterministic("case_effect", case, dims="case")
         n = pm.Data("reads", seen.values, dims=data.dims)
-        right = pm.Data("right_data", data.clip(min=0).values, dims=data.dims)
-        of_reader = middle[:, None] + effect
+        observed = pm.Data("right_data", right.values, dims=data.dims)
         odds = of_class(odds_of(of_reader), rate) * odds_of(case)
         logit = of_class(of_reader, rate) + case
-        OddsBinomial("right", n=n, logit=logit, odds=odds, observed=right, dims=data.dims)
+        OddsBinomial("right", n=n, logit=logit, odds=odds, observed=observed, dims=data.dims)
     return model
+
+
+def by_rate(values: xr.DataArray, of_rate: np.ndarray) -> xr.DataArray:
+    """Return sums over the cases of each class, (modality, reader, rate)."""
+    return xr.concat([values[..., of_rate == i].sum("case") for i in range(2)], "rate").transpose(..., "rate")
 
 
 def of_class(values: Any, rate: Any) -> Any:
@@ -127,8 +141,8 @@ def scale(reads: float) -> Softplus:
     return Softplus(UNIT / float(np.sqrt(INFORMATION * reads)))
 
 
-def deviations(name: str, spread: Any, reads: xr.DataArray, mean: Any = 0.0) -> Any:
-    """Return standard normal deviations, sampled in units that suit few reads and many.
+def deviations(name: str, spread: Any, reads: xr.DataArray, told: xr.DataArray, mean: Any) -> Any:
+    """Return standard normal deviations, sampled in units that suit few reads and many, from where the reads point.
 
     Parameters
     ----------
@@ -138,21 +152,25 @@ def deviations(name: str, spread: Any, reads: xr.DataArray, mean: Any = 0.0) -> 
         The standard deviation of their effects.
     reads : xarray.DataArray
         The number of reads that tell of each.
-    mean : tensor, optional
-        What is added to their effects. Many reads tell of the sum, which is sampled then.
+    told : xarray.DataArray
+        How many more of these reads are right than of all.
+    mean : tensor
+        What is added to their effects, less the logit of the share of all reads that are right: reads tell of the sum.
     """
     known = pm.Data(f"{name}_information", INFORMATION * reads.values, dims=reads.dims)
     width = pm.math.sqrt(1 + known * spread**2)
-    middle = known * spread * mean / width
+    surplus = pm.Data(f"{name}_surplus", told.values, dims=told.dims)
+    middle = spread * (known * mean - surplus) / width
     return (pm.Normal(f"{name}_deviation", middle, width, dims=reads.dims) - middle) / width
 
 
-def correlated_effects(spread: Any, correlation: Any, reads: xr.DataArray) -> Any:
+def correlated_effects(spread: Any, correlation: Any, reads: xr.DataArray, told: xr.DataArray, mean: Any) -> Any:
     """Return effects (reader, rate) that are correlated between the rates."""
-    first, second = (reads.isel(rate=i) for i in range(2))
-    of_first = deviations(RATES[0], spread[0], first)
-    mean, rest = spread[1] * correlation * of_first, spread[1] * pm.math.sqrt(1 - correlation**2)
-    return pm.math.stack([spread[0] * of_first, mean + rest * deviations(RATES[1], rest, second, mean)], axis=-1)
+    (first, second), (told_first, told_second) = ([of.isel(rate=i) for i in range(2)] for of in (reads, told))
+    of_first = deviations(RATES[0], spread[0], first, told_first, mean[0])
+    known, rest = spread[1] * correlation * of_first, spread[1] * pm.math.sqrt(1 - correlation**2)
+    of_second = known + rest * deviations(RATES[1], rest, second, told_second, mean[1] + known)
+    return pm.math.stack([spread[0] * of_first, of_second], axis=-1)
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:

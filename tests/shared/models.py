@@ -250,25 +250,38 @@ def of_readers(
     several = interaction_deviation is not None
     density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(reader_spread).sum() - np.log(2)
     density += stats.halfnorm.logpdf(case_spread, scale=1.5).sum()
-    positive, seen = np.array(data.attrs["truth"]) == 1, (data if design is None else design).values >= 0
-    of_class = np.stack([seen[..., positive].sum(-1), seen[..., ~positive].sum(-1)], -1)
-    case_spread_of = np.where(positive, case_spread[0], case_spread[1])
-    rest, of_each = reader_spread[1] * np.sqrt(1 - correlation**2), of_class.sum(0)
-    parts = [(recall_deviation, reader_spread[0], of_each[:, 0]), (specificity_deviation, rest, of_each[:, 1])]
-    parts += [(case_deviation, case_spread_of, seen.sum((0, 1)))]
-    parts += [(interaction_deviation, interaction_spread, of_class)] if several else []
-    widths = [np.sqrt(1 + 0.16 * reads * spread**2) for _, spread, reads in parts]
-    mean = reader_spread[1] * correlation * recall_deviation / widths[0]
-    middles = [0, 0.16 * of_each[:, 1] * rest * mean / widths[1], 0, 0]
-    units = [(part[0] - middle) / width for part, middle, width in zip(parts, middles, widths, strict=False)]
-    density += sum((stats.norm.logpdf(z) - np.log(width)).sum() for z, width in zip(units, widths, strict=True))
-    effect = np.stack([reader_spread[0] * units[0], mean + rest * units[1]], -1)
     density += stats.halfnorm.logpdf(interaction_spread, scale=0.5).sum() if several else 0
+    own = (data if design is None else design).values
+    of_rate = 1 - np.array(data.attrs["truth"])
+    reads = np.stack([(own[..., of_rate == t] >= 0).sum(-1) for t in range(2)], -1)
+    right = np.stack([(own[..., of_rate == t] == 1).sum(-1) for t in range(2)], -1)
+    share = (right.sum((0, 1)) + 1) / (reads.sum((0, 1)) + 2)
     total = np.broadcast_to(reader_spread**2 + case_spread**2 + interaction_spread**2, 2)
+    rest_of_logit = location * np.sqrt(1 + 0.346 * total) - special.logit(share)
+
+    def unit(sampled, spread, reads, right, share, mean):
+        """Return deviations, and the log density of what is sampled."""
+        width = np.sqrt(1 + 0.16 * reads * spread**2)
+        z = (sampled - spread * (0.16 * reads * mean - (right - share * reads)) / width) / width
+        return z, (stats.norm.logpdf(z) - np.log(width)).sum()
+
+    by_reader = [(reads[:, :, t].sum(0), right[:, :, t].sum(0), share[t]) for t in range(2)]
+    recall, of_recall = unit(recall_deviation, reader_spread[0], *by_reader[0], rest_of_logit[:, 0].mean())
+    known, rest = reader_spread[1] * correlation * recall, reader_spread[1] * np.sqrt(1 - correlation**2)
+    other, of_other = unit(specificity_deviation, rest, *by_reader[1], rest_of_logit[:, 1].mean() + known)
+    effect = np.broadcast_to(np.stack([reader_spread[0] * recall, known + rest * other], -1), reads.shape)
+    density += of_recall + of_other
+    if several:
+        mean = rest_of_logit[:, None] + effect
+        z, of_interaction = unit(interaction_deviation, interaction_spread, reads, right, share, mean)
+        effect, density = effect + interaction_spread * z, density + of_interaction
+    mean = (rest_of_logit[:, None] + effect).mean((0, 1))[of_rate]
+    by_case = (own >= 0).sum((0, 1)), (own == 1).sum((0, 1)), share[of_rate]
+    case, of_cases = unit(case_deviation, case_spread[of_rate], *by_case, mean)
+    density += of_cases
     for (m, j, i), right in np.ndenumerate(data.values):
         t = 1 - data.attrs["truth"][i]
-        logit = location[m, t] * np.sqrt(1 + 0.346 * total[t]) + effect[j, t]
-        logit += case_spread[t] * units[2][i] + (interaction_spread[t] * units[3][m, j, t] if several else 0)
+        logit = location[m, t] * np.sqrt(1 + 0.346 * total[t]) + effect[m, j, t] + case_spread[t] * case[i]
         density += stats.bernoulli.logpmf(right, special.expit(logit)) if right >= 0 else 0.0
     return density
 
