@@ -317,13 +317,16 @@ def _numba_function(source: str, called: Mapping[str, Any], keys: Sequence[str |
     from pytensor.link.numba.cache import compile_numba_function_src
     from pytensor.link.numba.dispatch.basic import numba_njit
 
-    key = None if None in keys else sha256(repr((source, keys)).encode()).hexdigest()
-    of_rows = {"shares": numba_njit(shares), "slope": numba_njit(slope)}
+    from bayesperf.sampling import elementary
+
+    key = None if None in keys else sha256(repr((source, inspect.getsource(elementary), keys)).encode()).hexdigest()
     names = {
         "__name__": __name__,
         "carray": numba.carray,  # type: ignore[attr-defined]
+        "shares": numba_njit(shares),
+        "slope": numba_njit(slope),
+        **{function.__name__: function for function in (elementary.exp, elementary.log, elementary.log1p)},
         **loops.FUNCTIONS,
-        **of_rows,
         **called,
     }
     function = compile_numba_function_src(source, "density", names, cache_key=key)

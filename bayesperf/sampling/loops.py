@@ -12,7 +12,7 @@ is the same at every point (`packed`). A sampler that calls it need not call Pyt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,57 +22,11 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 
-# What a source calls, for Numba; tests give it the same functions of NumPy's.
+# What a source calls besides `elementary`, for Numba; tests give it the same functions of NumPy's.
 FUNCTIONS = {
     "empty": np.empty, "expm1": math.expm1, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf, "erfc": math.erfc,
     "lgamma": math.lgamma, "inf": math.inf, "nan": math.nan, "boolean": np.bool_, "whole": np.int64, "real": np.float64,
 }  # fmt: skip
-
-
-def polynomial(x: str, coefficients: Iterable[float]) -> str:
-    """Return a polynomial as an expression; its coefficients are those of 1, x, x² and so on."""
-    lowest, *higher = coefficients
-    return f"({lowest!r} + {x} * {polynomial(x, higher)})" if higher else repr(lowest)
-
-
-# What a source begins with. A processor computes several of these at once, and of the C library's one after the other.
-# exp x = 2ⁿ exp r for n = round(x / log 2) and a remainder |r| < 0.35, and log x = n log 2 + 2 artanh s for x = 2ⁿ m,
-# ½ ≤ m² < 2 and s = (m − 1)/(m + 1): by their series, to within 2 units in the last place. The bits of a number from
-# the 52nd on are n + 1023; a number of 1.5 · 2⁵² and more has no fraction, so that to add this rounds.
-ELEMENTARY = f"""
-from numba.extending import register_jitable
-global exp, log, log1p
-
-@register_jitable(error_model="numpy", fastmath={{"contract"}}, forceinline=True)
-def exp(x):
-    within = x if x > -708.0 else -708.0
-    within = within if within < 709.4 else 709.4
-    rounded = within * {1 / math.log(2)!r} + {1.5 * 2**52!r}
-    n = rounded - {1.5 * 2**52!r}
-    r = (within - n * 0.6931471803691238) - n * 1.9082149292705877e-10
-    power = whole((real(rounded).view(whole) << 52) + real(1.0).view(whole)).view(real)
-    y = {polynomial("r", [1 / math.factorial(i) for i in range(14)])} * power
-    y = y if x < 709.4 else inf
-    return y if x > -708.0 else (0.0 if x == x else x)
-
-@register_jitable(error_model="numpy", fastmath={{"contract"}}, forceinline=True)
-def log(x):
-    bits = real(x).view(whole)
-    n = (bits - real({math.sqrt(0.5)!r}).view(whole)) >> 52
-    m = whole(bits - (n << 52)).view(real)
-    s = (m - 1.0) / (m + 1.0)
-    z = s * s
-    y = 2.0 * s + s * z * {polynomial("z", [2 / (2 * i + 3) for i in range(10)])}
-    y = real(n) * 0.6931471803691238 + (real(n) * 1.9082149292705877e-10 + y)
-    y = y if x < inf else x
-    return y if x > 2.3e-308 else (-inf if x > -2.3e-308 else nan)
-
-@register_jitable(error_model="numpy", fastmath={{"contract"}}, forceinline=True)
-def log1p(x):
-    y = 1.0 + x
-    return log(y) + ((x - (y - 1.0)) / y if 0.0 < y < inf else 0.0)
-
-"""
 # Scalar operations as expressions of their arguments, which are names.
 SCALARS = {
     "Sub": "{0} - {1}", "TrueDiv": "{0} / {1}", "IntDiv": "{0} // {1}", "Neg": "-{0}", "Reciprocal": "1.0 / {0}",
@@ -311,7 +265,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
         "    x0, slopes, values = carray(point, n, real), carray(gradient, n, real), carray(value, 1, real)",
     ]
     lines = [*start, *source.reads, *source.head, *source.body]
-    return ELEMENTARY + "\n".join(lines) + "\n", further, source.functions
+    return "\n".join(lines) + "\n", further, source.functions
 
 
 def _of_data(source: Program, name: str, variable: Any) -> Any:
