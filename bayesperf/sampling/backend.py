@@ -553,7 +553,7 @@ def _start(model: pm.Model, initvals: Mapping[str, Any] | None = None) -> list[A
         initval_strategies=model.rvs_to_initial_values | {model[name]: at for name, at in (initvals or {}).items()},
         return_transformed=True,
     )
-    return [np.asarray(value, float) for value in pm.compile([], values, random_seed=0, mode=INTERPRETED)()]
+    return [np.asarray(value, float) for value in pm.compile([], values, random_seed=0, mode=_as_written())()]
 
 
 def _flat(values: Sequence[Array]) -> Array:
@@ -817,7 +817,10 @@ def constant_parameters(variable: Any) -> list[Array] | None:
     # Truncated and other derived distributions may have no signature.
     if not hasattr(family, "dist_params") or getattr(family, "extended_signature", "") is None:
         return None
-    folded = constant_fold(family.dist_params(variable.owner), raise_not_constant=False)
+    parameters = family.dist_params(variable.owner)
+    if _has_other_draws(parameters, {}):
+        return None
+    folded = constant_fold(parameters, raise_not_constant=False)
     constant = all(isinstance(value, np.ndarray | np.number) for value in folded)
     return [np.asarray(value) for value in folded] if constant else None
 

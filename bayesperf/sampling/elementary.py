@@ -24,7 +24,7 @@ _LEAST_POWER, _GREATEST_POWER, _LEAST = -708.0, 709.4, 2.3e-308
 _inlined = register_jitable(error_model="numpy", fastmath={"contract"}, forceinline=True)
 
 
-@_inlined  # type: ignore[untyped-decorator]
+@_inlined
 def exp(x: Any) -> Any:
     """Return eˣ = 2ⁿ eʳ, for n = round(x / log 2) and |r| < 0.35, by the series of eʳ; below e⁻⁷⁰⁸ it is 0."""
     within = x if x > _LEAST_POWER else _LEAST_POWER
@@ -40,7 +40,7 @@ def exp(x: Any) -> Any:
     return y if x > _LEAST_POWER else (0.0 if x == x else x)
 
 
-@_inlined  # type: ignore[untyped-decorator]
+@_inlined
 def log(x: Any) -> Any:
     """Return log x = n log 2 + 2 artanh s, for x = 2ⁿ m, ½ ≤ m² < 2 and s = (m − 1)/(m + 1), by the series of artanh.
 
@@ -58,7 +58,7 @@ def log(x: Any) -> Any:
     return y if x > _LEAST else (-np.inf if x > -_LEAST else np.nan)
 
 
-@_inlined  # type: ignore[untyped-decorator]
+@_inlined
 def log1p(x: Any) -> Any:
     """Return log (1 + x): the logarithm of the rounded sum, and what rounding has lost."""
     y = 1.0 + x
