@@ -378,12 +378,11 @@ class _Reduced:
     @classmethod
     def alone(cls, source: Program, variable: Any, lengths: Sequence[str]) -> _Reduced | None:
         """Return the reduction that alone reads a variable, which is then written here; None if there is none."""
-        clients = source.clients[variable]
-        if len(clients) != 1 or OPERATIONS.get(type(clients[0][0].op).__name__) is not _reduction:
+        clients = [node for node, _ in source.clients[variable]]
+        if len(clients) != 1 or OPERATIONS.get(type(clients[0].op).__name__) is not _reduction:
             return None
-        (client,) = (node for node, _ in clients)
-        reduced = cls.begun(source, client, lengths)
-        source.values[client.outputs[0]] = reduced.result
+        reduced = cls.begun(source, clients[0], lengths)
+        source.values[clients[0].outputs[0]] = reduced.result
         return reduced
 
     def within(self, shape: tuple[str, ...]) -> _Reduced:
